@@ -20,7 +20,6 @@ from unlatch.configs.schema import EpisodeCfg, part_of_skill
 from unlatch.objects.annotation import Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset, front_frame
 from unlatch.objects.config import ObjectCfg
-from unlatch.objects.rest_positions import positions_at_rest
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.hand_shape import HandShape, hand_shape, hand_shapes
 from unlatch.simcore.meshes.shape_surface import shape_mesh
@@ -438,7 +437,7 @@ def with_mechanism_steps(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> 
     setting of a skill is stated, or it ignores mechanisms, nothing is added.
     """
     skills: list[SkillCfg] = []
-    positions = {name: positions_at_rest(asset.articulation, asset.model) for name, asset in assets.items()}
+    positions = {name: dict(asset.rest_positions) for name, asset in assets.items()}
     for item in cfg.task.openness:
         part = assets[item.object].articulation.part(item.part)
         positions[item.object][part.joint] = part.openness.position(0.5 * (item.range[0] + item.range[1]))

@@ -13,6 +13,7 @@ import numpy as np
 from unlatch.objects.annotation import Articulation, PartKind
 from unlatch.objects.annotation_entries import Region, RegionOpening
 from unlatch.objects.config import RestsOn
+from unlatch.objects.mechanisms import explain_held, rest_positions
 from unlatch.simcore.errors import AssetError, close_matches
 from unlatch.simcore.geometry import Pose, turn_to_x
 from unlatch.simcore.rng import sum_in_order
@@ -79,6 +80,28 @@ class ObjectAsset:
     def model(self) -> UrdfModel:
         """The parsed URDF."""
         return read_urdf(self.urdf_path)
+
+    @cached_property
+    def rest_positions(self) -> dict[str, float]:
+        """Positions of annotated joints, and of those of mechanisms, that nobody has moved [rad or m]."""
+        articulation = self.articulation
+        return rest_positions(articulation.mechanisms, parts=articulation.joint_ranges(), model=self.model)
+
+    def explain_held(self, part: str, positions: Mapping[str, float]) -> list[str]:
+        """Returns which conditions of the mechanisms that may hold a part do not hold, see `mechanisms.explain_held`.
+
+        Raises:
+            AssetError: The object has no such part.
+        """
+        articulation = self.articulation
+        return explain_held(
+            articulation.part(part).joint,
+            articulation.mechanisms,
+            {**self.rest_positions, **positions},
+            parts=articulation.joint_ranges(),
+            names={each.joint: name for name, each in articulation.parts.items()},
+            model=self.model,
+        )
 
     @cached_property
     def outline_obj(self) -> np.ndarray:

@@ -8,6 +8,7 @@ import numpy as np
 
 from unlatch.objects.annotation import Articulation, Part, PartKind
 from unlatch.objects.annotation_entries import NO_CLOSING_FORCES, Catch, ClosingForces, Gasket
+from unlatch.objects.mechanisms import Closer, Latch, PushLatch, Release, SoftClose
 from unlatch.simcore.rng import stream
 from unlatch.simcore.urdf.model import UrdfModel
 
@@ -155,11 +156,13 @@ def draw_closing_forces(category: str, kind: PartKind, rng: np.random.Generator)
 def with_drawn_forces(articulation: Articulation, category: str, rng: np.random.Generator) -> Articulation:
     """Returns the annotation with closing forces for the parts that state none, in the order of the parts.
 
-    Parts that have none by their category stay as they are.
+    Parts that have none by their category stay as they are, and those that a mechanism holds or draws closed.
     """
+    kinds = (Latch, PushLatch, Release, Closer, SoftClose)
+    by_mechanism = {item.joint for item in articulation.mechanisms.values() if isinstance(item, kinds)}
 
     def complete(part: Part) -> Part:
-        if part.closing_forces is not None:
+        if part.closing_forces is not None or part.joint in by_mechanism:
             return part
         drawn = draw_closing_forces(category, part.kind, rng)
         return part if drawn == NO_CLOSING_FORCES else replace(part, closing_forces=drawn)
@@ -199,21 +202,21 @@ def with_forces_of_mass(part: Part, model: UrdfModel) -> Part:
     if forces is None or forces.reach_m == 0.0:
         return part
     slides = part.kind is PartKind.slider
-    most_j = 0.5 * moved_inertia(part, model) * _MOST_SPEED[slides] ** 2
+    most_j = 0.5 * moved_inertia(part.joint, model) * _MOST_SPEED[slides] ** 2
     share = most_j / max(forces.pull_j, 1e-9)
     return part if share >= 1.0 else replace(part, closing_forces=forces.weakened(share))
 
 
-def moved_inertia(part: Part, model: UrdfModel) -> float:
-    """Returns the inertia about the joint of all links that a part moves [kg m^2]; of a slider their mass [kg]."""
-    joint = model.joints[part.joint]
+def moved_inertia(joint_name: str, model: UrdfModel) -> float:
+    """Returns the inertia about a joint of all links that it moves [kg m^2]; of one that slides their mass [kg]."""
+    joint = model.joints[joint_name]
     axis, T_child_root = joint.axis / np.linalg.norm(joint.axis), model.link_pose(joint.child).inverse()
     total = 0.0
     for name, link in model.links.items():
         inertial = link.inertial
         if inertial is None or not (name == joint.child or model.is_below(name, joint.child)):
             continue
-        if part.kind is PartKind.slider:
+        if joint.kind == "prismatic":
             total += inertial.mass_kg
             continue
         T = T_child_root @ model.link_pose(name)

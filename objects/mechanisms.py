@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from enum import Enum
 from typing import Annotated, Any, ClassVar
 
 from unlatch.objects.annotation_entries import rounded
@@ -27,6 +28,16 @@ PLAY = 0.003
 Joint = Annotated[str, "joint"]
 
 
+class Measure(Enum):
+    """What of a joint a condition is about [rad or m]."""
+
+    position = "position"
+    opening = "opening"
+    """How far it is open from closed; negative beyond closed."""
+    distance = "distance"
+    """How far it is from its rest, in either direction."""
+
+
 @dataclass(frozen=True)
 class Condition:
     """A joint moves while another one is in a range, as a planner asks for it."""
@@ -35,19 +46,25 @@ class Condition:
     """The joint that is held otherwise."""
     by: str
     """The joint that decides."""
+    measure: Measure
+    """What of `by` counts."""
     low: float
-    """Least position of `by` at which `joint` is free, measured from the rest of `by` if `from_rest` [rad or m]."""
+    """Least value of it at which `joint` is free [rad or m]; minus infinity if there is none."""
     high: float
-    """Largest one; infinite if there is none."""
-    from_rest: bool
-    """Whether `low` and `high` are distances from the rest of `by`, in either direction; else they are positions."""
+    """Largest one; infinity if there is none."""
     while_moving: bool
     """Whether the condition must hold as long as `joint` moves; else only until `joint` has left its play."""
 
-    def holds(self, position: float, rest: float) -> bool:
-        """Returns whether the condition holds with `by` at a position [rad or m]; `rest` is its rest."""
-        value = abs(position - rest) if self.from_rest else position
-        return self.low <= value <= self.high
+    def value(self, position: float, closed: float, sign: float) -> float:
+        """Returns what counts of `by` at a position [rad or m]; see `closed_position` for the others."""
+        if self.measure is Measure.position:
+            return position
+        opening = sign * (position - closed)
+        return abs(opening) if self.measure is Measure.distance else opening
+
+    def holds(self, position: float, closed: float, sign: float) -> bool:
+        """Returns whether the condition holds with `by` at a position [rad or m]; see `closed_position`."""
+        return self.low <= self.value(position, closed, sign) <= self.high
 
 
 @dataclass(frozen=True)
@@ -90,7 +107,7 @@ class Mechanism:
             return ()
         joint, by = self.joints_named
         least = float(getattr(self, self.threshold))
-        return (Condition(joint, by, least, math.inf, from_rest=True, while_moving=self.is_asked_while_moving),)
+        return (Condition(joint, by, Measure.distance, least, math.inf, while_moving=self.is_asked_while_moving),)
 
     def renamed(self, names: Mapping[str, str]) -> Mechanism:
         """Returns a copy with other names of joints, by old name; names that are missing stay."""
@@ -248,9 +265,9 @@ class Interlock(Mechanism):
         """Returns the conditions under which the joints that it holds are free."""
         if self.joint and self.by:
             low, high = self.range
-            return (Condition(self.joint, self.by, low, high, from_rest=False, while_moving=True),)
+            return (Condition(self.joint, self.by, Measure.position, low, high, while_moving=True),)
         return tuple(
-            Condition(joint, other, 0.0, self.play, from_rest=True, while_moving=True)
+            Condition(joint, other, Measure.opening, -math.inf, self.play, while_moving=True)
             for joint in self.joints
             for other in self.joints
             if other != joint
@@ -472,3 +489,95 @@ def rest_position(
     if abs(rest - closed) <= _SLACK:
         return closed, sign
     return rest, 1.0 if found.upper - rest >= rest - found.lower else -1.0
+
+
+def follow(mechanisms: Mapping[str, Mechanism], positions: Mapping[str, float]) -> dict[str, float]:
+    """Returns joint positions with those of joints that follow others by a `mimic` [rad or m].
+
+    A joint that follows one without a position keeps its own.
+    """
+    found = dict(positions)
+    left = [mechanism for mechanism in mechanisms.values() if isinstance(mechanism, Mimic)]
+    while left:  # a chain may be stated in any order
+        ready = [each for each in left if each.follows not in {other.joint for other in left}]
+        for each in ready:
+            if each.follows in found:
+                found[each.joint] = each.ratio * found[each.follows] + each.offset
+        left = [each for each in left if each not in ready] if ready else []
+    return found
+
+
+def rest_positions(
+    mechanisms: Mapping[str, Mechanism], *, parts: Mapping[str, tuple[float, float]], model: UrdfModel
+) -> dict[str, float]:
+    """Returns the rest of every annotated joint and of every joint of a mechanism, see `rest_position` [rad or m]."""
+    joints = dict.fromkeys((*parts, *(joint for each in mechanisms.values() for joint in each.joints_named)))
+    return follow(
+        mechanisms, {joint: rest_position(joint, mechanisms, parts=parts, model=model)[0] for joint in joints}
+    )
+
+
+def settling_reach(joint: str, mechanisms: Mapping[str, Mechanism]) -> float:
+    """Returns the opening within which mechanisms move a joint that nobody holds [rad or m]; 0 if none does."""
+    fields_of = {Latch: "play", PushLatch: "pops_to", Release: "pops_to", SoftClose: "reach"}
+    own = (each for each in mechanisms.values() if type(each) in fields_of and joint == each.joints_named[0])
+    return max((float(getattr(each, fields_of[type(each)])) for each in own), default=0.0)
+
+
+_HELD_WORDS = {"latch": "latched", "push_latch": "shut", "release": "shut"}
+"""What a joint is that a mechanism holds, by kind; others say `locked`."""
+
+
+def explain_held(
+    joint: str,
+    mechanisms: Mapping[str, Mechanism],
+    positions: Mapping[str, float],
+    *,
+    parts: Mapping[str, tuple[float, float]],
+    names: Mapping[str, str],
+    model: UrdfModel,
+) -> list[str]:
+    """Returns which conditions of mechanisms that may hold a joint do not hold, one line each.
+
+    Such as `door is latched: lever at 0.1 of the 0.6 rad that free it`.
+
+    Args:
+        joint: The joint.
+        mechanisms: The mechanisms of its object.
+        positions: Positions of joints, by joint [rad or m].
+        parts: Closed and open position of annotated joints, by joint [rad or m].
+        names: Names of parts by joint, for the message.
+        model: The URDF.
+    """
+    lines = []
+    title = names.get(joint, joint)
+    for mechanism in mechanisms.values():
+        word = _HELD_WORDS.get(mechanism.kind, "locked")
+        if isinstance(mechanism, PushLatch) and mechanism.joint == joint:
+            closed, sign = closed_position(joint, parts=parts, model=model)
+            if sign * (positions[joint] - closed) <= mechanism.play:
+                unit = _unit_of(joint, model)
+                lines.append(f"{title} is {word}: pressed in by {mechanism.press:g} {unit} and let go, it pops out")
+        for condition in mechanism.conditions():
+            if condition.joint != joint:
+                continue
+            rest, sign = rest_position(condition.by, mechanisms, parts=parts, model=model)
+            if not condition.holds(positions[condition.by], rest, sign):
+                value, by = condition.value(positions[condition.by], rest, sign), names.get(condition.by, condition.by)
+                lines.append(
+                    f"{title} is {word}: {_describe_unmet(condition, value, by, _unit_of(condition.by, model))}"
+                )
+    return lines
+
+
+def _describe_unmet(condition: Condition, value: float, by: str, unit: str) -> str:
+    if condition.measure is Measure.opening:
+        return f"{by} is open by {value:.3g} {unit}, and one is open at a time"
+    if condition.measure is Measure.position:
+        return f"{by} at {value:.3g} {unit}, which frees it from {condition.low:g} to {condition.high:g} {unit}"
+    kept = " and stays there" if condition.while_moving else ""
+    return f"{by} at {value:.2g} of the {condition.low:g} {unit} that free it{kept}"
+
+
+def _unit_of(joint: str, model: UrdfModel) -> str:
+    return "m" if model.joints[joint].kind == "prismatic" else "rad"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from unlatch.objects.acting_mechanisms import ActingMechanisms, spring_drives
 from unlatch.objects.annotation import Part, PartKind
 from unlatch.objects.annotation_entries import Catch, Gasket, Region
 from unlatch.objects.articulated_object import ObjectAsset
@@ -42,21 +43,21 @@ class SceneObject(Module):
         parts = asset.articulation.parts
         for name, part in parts.items():
             body.part_names.setdefault(part.link, name)
+        self._has_mechanisms = bool(asset.articulation.mechanisms)
         on_spindle = {part.joint for part in parts.values() if part.kind in (PartKind.knob, PartKind.lever)}
-        self.drives = DriveGroup(
-            body,
-            {
-                name: JointDrive(
-                    mode=DriveMode.passive,
-                    damping=asset.damping.get(name, 0.0),
-                    armature=SPINDLE_KG_M2 if name in on_spindle else 0.0,
-                    friction=asset.friction.get(name, 0.0),
-                )
-                for name in self.joint_names
-            },
-            world=world,
-        )
-        """Friction and damping of its joints."""
+        drives = {
+            name: JointDrive(
+                mode=DriveMode.passive,
+                damping=asset.damping.get(name, 0.0),
+                armature=SPINDLE_KG_M2 if name in on_spindle else 0.0,
+                friction=asset.friction.get(name, 0.0),
+            )
+            for name in self.joint_names
+        }
+        if self._has_mechanisms and world is not None:
+            drives = spring_drives(asset.articulation, asset.model, drives, dt=world.dt)
+        self.drives = DriveGroup(body, drives, world=world)
+        """Friction, damping and springs of its joints."""
         for part in parts.values():
             stop = closed_stop(part, asset.model)
             if stop is not None:
@@ -66,6 +67,8 @@ class SceneObject(Module):
         """The pose error of the planner: what it knows of the object, and what is true."""
         self._acted_links: dict[str, str] = {}
         self._held: frozenset[str] = frozenset()
+        if self._has_mechanisms:
+            self.mechanisms = ActingMechanisms(body, asset.articulation, asset.model, self.drives)
         self.root_position = Buffer()
         self.root_quat_xyzw = Buffer()
         self.joint_positions = Buffer()
@@ -132,6 +135,8 @@ class SceneObject(Module):
     def set_joints(self, positions: Mapping[str, float]) -> None:
         """Writes joint positions [rad or m]; used by resets only."""
         self.body.set_joint_positions(list(positions), list(positions.values()))
+        if self._has_mechanisms:
+            self.mechanisms.forget()
 
     def keypoints_world(self, part: str) -> dict[str, np.ndarray]:
         """Returns the annotated points (3,) of a part in the world, by name [m]."""

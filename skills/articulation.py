@@ -217,13 +217,8 @@ class ArticulationSkill(Skill):
 
     def describe_held(self) -> str:
         """Returns what a mechanism lacks to let the part move now, to be added to a message; empty if nothing."""
-        asset = self.object.asset
-        if not asset.articulation.mechanisms:
-            return ""
-        from unlatch.skills.mechanism_steps import describe_held
-
-        found = describe_held(asset, self.part, self._positions())
-        return f": {found}" if found else ""
+        found = self.object.asset.explain_held(self.part.name, self._positions())
+        return "".join(f"; {line}" for line in found)
 
     def _positions(self) -> dict[str, float]:
         """Returns the positions of all joints of the object now [rad or m]."""

@@ -7,13 +7,12 @@ Which of both follows from the conditions of the mechanisms and from the chain o
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from unlatch.objects.annotation import Articulation, Part
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.mechanisms import Condition, PushLatch, Release, Spring
-from unlatch.objects.rest_positions import followers, positions_at_rest, rest_of, sprung_positions
+from unlatch.objects.mechanisms import Condition, Measure, Mimic, PushLatch, Release, Spring, rest_position
 from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.solver.joint_path import JointPath
 from unlatch.solver.timing import HINGE_SPEED_RAD_S, SLIDER_SPEED_M_S
@@ -47,6 +46,11 @@ def conditions_of(articulation: Articulation, joint: str) -> list[Condition]:
     return [each for each in found if each.joint == joint]
 
 
+def rest_of(articulation: Articulation, model: UrdfModel, joint: str) -> tuple[float, float]:
+    """Returns the rest of a joint, and +1 or -1 where it is moved from there upwards or downwards."""
+    return rest_position(joint, articulation.mechanisms, parts=articulation.joint_ranges(), model=model)
+
+
 def held_by(articulation: Articulation, model: UrdfModel, part: Part, positions: Positions) -> list[Condition]:
     """Returns the conditions that do not hold now and that keep the part from opening.
 
@@ -54,9 +58,10 @@ def held_by(articulation: Articulation, model: UrdfModel, part: Part, positions:
     """
     unmet = []
     for condition in conditions_of(articulation, part.joint):
-        rest, _ = rest_of(articulation, model, condition.by)
         is_in = abs(positions[part.joint] - part.openness.closed) <= _OUT_OF_PLAY * play_of(articulation, part.joint)
-        if (condition.while_moving or is_in) and not condition.holds(positions[condition.by], rest):
+        if (condition.while_moving or is_in) and not condition.holds(
+            positions[condition.by], *rest_of(articulation, model, condition.by)
+        ):
             unmet.append(condition)
     return unmet
 
@@ -71,7 +76,7 @@ def play_of(articulation: Articulation, joint: str) -> float:
 
 def place_beyond(articulation: Articulation, model: UrdfModel, condition: Condition) -> float:
     """Returns the position to which `by` is led, so that a condition holds with some room [rad or m]."""
-    if not condition.from_rest:
+    if condition.measure is Measure.position:
         return 0.5 * (condition.low + condition.high)
     rest, sign = rest_of(articulation, model, condition.by)
     joint = model.joints[condition.by]
@@ -86,7 +91,7 @@ def is_held_closed(asset: ObjectAsset, part: Part) -> bool:
     articulation = asset.articulation
     if any(isinstance(each, PushLatch) and each.joint == part.joint for each in articulation.mechanisms.values()):
         return True
-    return bool(held_by(articulation, asset.model, part, positions_at_rest(asset.articulation, asset.model)))
+    return bool(held_by(articulation, asset.model, part, asset.rest_positions))
 
 
 def part_of_joint(articulation: Articulation, joint: str) -> Part | None:
@@ -115,7 +120,7 @@ def held_to_open(asset: ObjectAsset, part: Part, opening: float) -> Part | None:
     articulation, model = asset.articulation, asset.model
     if not articulation.mechanisms:
         return None
-    positions = {**positions_at_rest(asset.articulation, asset.model), part.joint: part.openness.position(opening)}
+    positions = {**asset.rest_positions, part.joint: part.openness.position(opening)}
     unmet = held_by(articulation, model, part, positions)
     held = (held_together(articulation, model, part, condition) for condition in unmet)
     return next((each for each in held if each is not None and each is not part), None)
@@ -149,7 +154,7 @@ def joint_path(
         for each in held_by(articulation, model, part, positions)
         if each.by in led and not free
     }
-    following = dict(followers(articulation, part.joint))
+    following = dict(_followers(articulation, part.joint))
     if not first and not following and held is part:
         return None
     limits = (joint.lower, joint.upper) if joint.lower < joint.upper else (s - math.tau, s + math.tau)
@@ -221,7 +226,7 @@ def _is_in(asset: ObjectAsset, part: Part, positions: Positions) -> bool:
 
 def _step_for(asset: ObjectAsset, other: Part, condition: Condition) -> Step:
     """Returns the step that makes a condition hold by moving another part."""
-    closes = condition.from_rest and condition.low == 0.0
+    closes = condition.measure is Measure.opening and math.isinf(condition.low)
     if closes or other.is_button:
         return Step("close", other.name)
     place = place_beyond(asset.articulation, asset.model, condition)
@@ -251,9 +256,10 @@ def positions_let_go(asset: ObjectAsset, positions: Positions) -> dict[str, floa
             rest, _ = rest_of(articulation, model, mechanism.by)
             if abs(positions[mechanism.by] - rest) >= mechanism.at:
                 found[part.joint] = part.openness.position(mechanism.pops_to)
-        for joint, (ratio, offset) in followers(articulation, part.joint):
+        for joint, (ratio, offset) in _followers(articulation, part.joint):
             found[joint] = ratio * found[part.joint] + offset
-    return {**found, **sprung_positions(articulation, model)}
+    springs = (each for each in articulation.mechanisms.values() if isinstance(each, Spring))
+    return {**found, **{spring.joint: rest_of(articulation, model, spring.joint)[0] for spring in springs}}
 
 
 def is_pressed_open(asset: ObjectAsset, part: Part, opening: float) -> bool:
@@ -267,32 +273,20 @@ def press_of(asset: ObjectAsset, part: Part) -> PushLatch | None:
     return next((each for each in latches if each.joint == part.joint), None)
 
 
-def describe_held(asset: ObjectAsset, part: Part, positions: Positions) -> str:
-    """Returns what holds a part now, as a sentence without a full stop; empty if nothing does."""
-    articulation, model = asset.articulation, asset.model
-    if not articulation.mechanisms:
-        return ""
-    found = [
-        f"'{part.name}' is held: {_describe_condition(asset, condition, positions)}"
-        for condition in held_by(articulation, model, part, positions)
-    ]
-    latch = press_of(asset, part)
-    if latch is not None and _is_in(asset, part, positions):
-        unit = joint_unit(model.joints[part.joint])
-        found.append(f"'{part.name}' is latched: it pops out when it is pressed in by {latch.press:.2g} {unit}")
-    return "; ".join(found)
-
-
-def _describe_condition(asset: ObjectAsset, condition: Condition, positions: Positions) -> str:
-    """Returns where the joint of a condition is, and where it should be."""
-    articulation, model = asset.articulation, asset.model
-    other, unit = part_of_joint(articulation, condition.by), joint_unit(model.joints[condition.by])
-    name = condition.by if other is None else other.name
-    rest, _ = rest_of(articulation, model, condition.by)
-    if not condition.from_rest:
-        wanted = f"{condition.low:.2g} to {condition.high:.2g} {unit}"
-        return f"{name} at {positions[condition.by]:.2f}, expected {wanted}"
-    moved = abs(positions[condition.by] - rest)
-    if condition.low == 0.0:
-        return f"{name} is open by {moved:.2g} {unit}, expected at most {condition.high:.2g}"
-    return f"{name} at {moved:.2g} of the {condition.low:.2g} {unit} that free it"
+def _followers(articulation: Articulation, joint: str) -> Iterator[tuple[str, tuple[float, float]]]:
+    """Yields the joints that move with a joint, with ratio and offset of `q_other = ratio * q_joint + offset`."""
+    found, waiting = {joint: (1.0, 0.0)}, [joint]
+    mimics = [each for each in articulation.mechanisms.values() if isinstance(each, Mimic)]
+    while waiting:
+        here = waiting.pop()
+        ratio, offset = found[here]
+        for each in mimics:
+            if each.follows == here and each.joint not in found:
+                other, mapped = each.joint, (each.ratio * ratio, each.ratio * offset + each.offset)
+            elif each.joint == here and each.follows not in found:
+                other, mapped = each.follows, (ratio / each.ratio, (offset - each.offset) / each.ratio)
+            else:
+                continue
+            found[other] = mapped
+            waiting.append(other)
+            yield other, mapped

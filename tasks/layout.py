@@ -12,7 +12,7 @@ import numpy as np
 from unlatch.objects.annotation import Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset, front_frame
 from unlatch.objects.closing_force_values import closing_reach
-from unlatch.objects.rest_positions import sprung_positions, with_followers
+from unlatch.objects.mechanisms import follow, settling_reach
 from unlatch.simcore.errors import ConfigError, GeometryError, RecordingError, close_matches
 from unlatch.simcore.geometry import Pose
 from unlatch.tasks.task import OpennessCfg, RegionCfg, RelationCfg, TaskCfg, order_relations
@@ -271,24 +271,22 @@ class _PlacementDraw:
         positions: dict[str, float] = {}
         drawn: dict[str, float] = {}
         entries = [(index, entry) for index, entry in enumerate(self._cfg.openness) if entry.object == asset.name]
+        mechanisms = asset.articulation.mechanisms
+        if mechanisms:
+            positions.update(asset.rest_positions)
         for part_name, part in asset.articulation.parts.items():
-            positions[part.joint] = part.openness.closed
+            positions.setdefault(part.joint, part.openness.closed)
             for index, entry in entries:
                 if entry.part == part_name:
                     check_opening(entry, part, asset, index=index)
                     opening = self._rng.uniform(*entry.range)
-                    if opening <= closing_reach(part, asset.model):
-                        opening = 0.0  # within its catch or gasket a part would move while the scene settles
+                    if opening <= max(closing_reach(part, asset.model), settling_reach(part.joint, mechanisms)):
+                        opening = 0.0  # within its catch, gasket or spring a part would move while the scene settles
                     positions[part.joint] = part.openness.position(opening)
                     drawn[f"opening.{part_name}"] = opening
         for _, entry in entries:
             asset.articulation.part(entry.part)
-        if asset.articulation.mechanisms:
-            opened = {asset.articulation.part(entry.part).joint for _, entry in entries}
-            sprung = sprung_positions(asset.articulation, asset.model)
-            positions |= {joint: rest for joint, rest in sprung.items() if joint not in opened}
-            positions = with_followers(asset.articulation, positions)
-        return positions, drawn
+        return follow(mechanisms, positions) if mechanisms else positions, drawn
 
 
 def _plinth_box(

@@ -43,7 +43,7 @@ class Acts(IntFlag):
 
 
 MECHANISM = np.dtype(
-    [(name, np.int32) for name in ("kinds", "is_held", "is_braked", "unused")]
+    [(name, np.int32) for name in ("kinds", "is_held", "is_braked", "is_gated")]
     + [
         (name, np.float64)
         for name in (
@@ -54,6 +54,17 @@ MECHANISM = np.dtype(
     ]
 )
 """What acts on one joint: `Mechanism` of core.h."""
+GATE = np.dtype(
+    [(name, np.int32) for name in ("kinds", "row", "by", "is_inside", "is_held", "is_ready")]
+    + [
+        (name, np.float64)
+        for name in (
+            *("closed", "sign", "play", "rest", "by_sign", "low", "high", "strength", "press", "effort", "reach"),
+            *("speed", "brake", "held_at", "borne"),
+        )
+    ]
+)
+"""What holds, pushes or pulls a joint by its opening and by another joint: `Gate` of core.h."""
 FORCE_ROW = np.dtype(
     [(name, np.int32) for name in ("step", "body_a", "body_b", "link_a", "link_b", "contact")]
     + [("normal_n", np.float64), ("force_n", np.float64, 3)]
@@ -79,9 +90,9 @@ class _Servo(ctypes.Structure):
 
 class _Body(ctypes.Structure):
     _fields_ = [
-        *_fields(ints="id n_joints n_links n_servos is_known fastest"),
+        *_fields(ints="id n_joints n_links n_servos n_gates is_known fastest unused"),
         ("max_speed", ctypes.c_double),
-        *_fields(pointers="joints q_index u_index q dq effort root after links mechanisms servos"),
+        *_fields(pointers="joints q_index u_index q dq effort root after links mechanisms servos gates"),
     ]
 
 
@@ -114,6 +125,7 @@ def _library() -> Any:
         ("core_read", _POINTER, _POINTER),
         ("core_begin_frame", _POINTER),
         ("core_find_moved", _POINTER),
+        ("core_settle_gates", _POINTER, _POINTER),
         ("core_run", _POINTER, _INT, _INT),
         ("core_measure", _POINTER, _POINTER, _POINTER),
         ("core_update_gains", _POINTER, _POINTER, ctypes.c_double),
@@ -126,10 +138,17 @@ def _library() -> Any:
     ):
         getattr(library, name).argtypes = arguments
     library.core_last_client.restype = _POINTER
-    sizes: Array = np.zeros(9, dtype=np.int32)
+    sizes: Array = np.zeros(10, dtype=np.int32)
     library.core_sizes(sizes.ctypes.data)
     expected = [MECHANISM.itemsize, *map(ctypes.sizeof, (_Servo, _Body)), FORCE_ROW.itemsize]
-    expected += [ctypes.sizeof(_Contacts), ctypes.sizeof(_World), MAX_JOINTS, MAX_SERVO_JOINTS, MAX_VIEWS]
+    expected += [
+        ctypes.sizeof(_Contacts),
+        ctypes.sizeof(_World),
+        MAX_JOINTS,
+        MAX_SERVO_JOINTS,
+        MAX_VIEWS,
+        GATE.itemsize,
+    ]
     missing = library.core_bind(p.__file__.encode())
     if missing or sizes.tolist() != expected:
         raise WorldError(
@@ -230,6 +249,8 @@ class BodyState:
         """Frames of the links by Bullet's number: position and quaternion xyzw, world frame."""
         self.mechanisms: Array = np.zeros(n, dtype=MECHANISM)
         """What acts on each joint beside its motor."""
+        self.gates: Array = np.zeros(0, dtype=GATE)
+        """What holds, pushes or pulls joints by their openings and by other joints; see `set_gates`."""
         self.servos: list[ServoState] = []
         self.struct = _Body(id=body_id, n_joints=n, n_links=n_links)
         struct = self.struct
@@ -237,6 +258,11 @@ class BodyState:
         for name in ("q", "dq", "effort", "root", "after", "links", "mechanisms"):
             setattr(struct, name, getattr(self, name).ctypes.data)
         self.address = ctypes.addressof(struct)
+
+    def set_gates(self, gates: Array) -> None:
+        """Sets the gates, (n,) of `GATE`."""
+        self.gates = gates
+        self.struct.gates, self.struct.n_gates = gates.ctypes.data, len(gates)
 
     def add_servo(self, servo: ServoState) -> None:
         """Adds impedance control of some of the joints."""
@@ -322,6 +348,11 @@ class Core:
     def read(self, body: BodyState) -> None:
         """Reads the state of a body, unless it is known."""
         if self._library.core_read(self._address, body.address) < 0:
+            raise WorldError(f"Bullet does not report the state of body {body.struct.id}. It may have been removed.")
+
+    def settle_gates(self, body: BodyState) -> None:
+        """Lets gates of a body whose state is not known (-1) find it from the positions of the joints."""
+        if self._library.core_settle_gates(self._address, body.address) < 0:
             raise WorldError(f"Bullet does not report the state of body {body.struct.id}. It may have been removed.")
 
     def update_gains(self, servo: ServoState, most_phase: float) -> bool:

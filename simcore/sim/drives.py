@@ -206,6 +206,10 @@ class DriveGroup:
             self._need_steps(name, "an effort of its own")
         self._switch(name, Acts.effort, on=effort != 0.0, effort=effort)
 
+    def set_spring_rest(self, name: str, rest: float) -> None:
+        """Lets the spring of a passive joint pull to a position, instead of to where it was attached [rad or m]."""
+        self._set_mechanism(name, spring_target=rest)
+
     def set_closed_stop(self, name: str, stop: ClosedStop) -> None:
         """Applies the efforts of a catch and a gasket to a joint at every physics step, beside its drive.
 

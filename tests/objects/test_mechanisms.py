@@ -3,7 +3,17 @@
 import pytest
 
 from unlatch.objects.annotation_reader import MappingReader, read_mechanism
-from unlatch.objects.mechanisms import KINDS, Condition, closed_position, mechanism_problems
+from unlatch.objects.mechanisms import (
+    KINDS,
+    Condition,
+    Measure,
+    closed_position,
+    explain_held,
+    follow,
+    mechanism_problems,
+    rest_position,
+    rest_positions,
+)
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.urdf.model import Joint, Link, UrdfModel
@@ -109,13 +119,13 @@ def test_joints_that_follow_each_other_are_a_problem(model):
 def test_conditions_say_what_frees_a_joint():
     (latch,) = read(LATCH).conditions()
     assert (latch.joint, latch.by, latch.while_moving) == ("hinge", "lever", False)
-    assert [latch.holds(position, rest=0.2) for position in (0.2, 0.7, 0.85, -0.5)] == [False, False, True, True]
+    assert [latch.holds(position, 0.2, 1.0) for position in (0.2, 0.7, 0.85, -0.5)] == [False, False, True, True]
     first, second = read(ONE_OF_EACH[4]).conditions()
     assert {(first.joint, first.by), (second.joint, second.by)} == {("hinge", "drawer"), ("drawer", "hinge")}
-    dial = Condition("hinge", "lever", 0.2, 0.4, from_rest=False, while_moving=True)
+    dial = Condition("hinge", "lever", Measure.position, 0.2, 0.4, while_moving=True)
     assert read(ONE_OF_EACH[5]).conditions() == (dial,)
-    assert dial.holds(0.3, rest=0.0)
-    assert not dial.holds(0.5, rest=0.0)
+    assert [dial.holds(position, 1.0, -1.0) for position in (0.1, 0.3, 0.5)] == [False, True, False]
+    assert [first.holds(position, 0.0, 1.0) for position in (-0.005, 0.002, 0.1)] == [True, True, False]
     assert read(ONE_OF_EACH[8]).conditions() == ()
 
 
@@ -124,3 +134,48 @@ def test_the_rest_of_a_joint_is_that_of_its_part_or_the_position_nearest_to_zero
     assert closed_position("hinge", parts=parts, model=model) == (1.6, -1.0)
     assert closed_position("drawer", parts=parts, model=model) == (0.0, 1.0)
     assert closed_position("button", parts=parts, model=model) == (0.0, -1.0)
+
+
+def explain(model, joint, mechanism, **positions):
+    found = {"m": read(mechanism)}
+    names = {"hinge": "door", "drawer": "tray"}
+    rest = rest_positions(found, parts={}, model=model)
+    return explain_held(joint, found, {**rest, **positions}, parts={}, names=names, model=model)
+
+
+@pytest.mark.parametrize(
+    ("joint", "data", "positions", "said"),
+    [
+        ("hinge", LATCH, {"lever": 0.1}, "door is latched: lever at 0.1 of the 0.6 rad that free it"),
+        ("hinge", LATCH, {"lever": 0.7}, None),
+        ("lever", LATCH, {"lever": 0.1}, None),
+        ("drawer", ONE_OF_EACH[2], {}, "tray is shut: pressed in by 0.003 m and let go, it pops out"),
+        ("drawer", ONE_OF_EACH[2], {"drawer": 0.05}, None),
+        ("hinge", ONE_OF_EACH[3], {}, "door is shut: button at 0 of the 0.004 m that free it"),
+        (
+            "drawer",
+            ONE_OF_EACH[4],
+            {"hinge": 0.5},
+            "tray is locked: door is open by 0.5 rad, and one is open at a time",
+        ),
+        ("hinge", ONE_OF_EACH[5], {}, "door is locked: lever at 0 rad, which frees it from 0.2 to 0.4 rad"),
+        ("hinge", ONE_OF_EACH[6], {}, "door is locked: button at 0 of the 0.002 m that free it and stays there"),
+    ],
+)
+def test_what_holds_a_joint_is_explained_with_numbers(model, joint, data, positions, said):
+    assert explain(model, joint, data, **positions) == ([] if said is None else [said])
+
+
+def test_joints_that_follow_others_rest_where_these_put_them(model):
+    chain = [
+        {"kind": "mimic", "joint": "lever", "follows": "hinge", "ratio": 2.0},
+        {"kind": "mimic", "joint": "hinge", "follows": "drawer", "ratio": 3.0, "offset": 0.1},
+    ]
+    found = {f"m{i}": read(data) for i, data in enumerate(chain)}
+    assert follow(found, {"drawer": 0.1}) == pytest.approx({"drawer": 0.1, "hinge": 0.4, "lever": 0.8})
+    assert rest_positions(found, parts={}, model=model) == pytest.approx({"drawer": 0.0, "hinge": 0.1, "lever": 0.2})
+
+
+def test_a_joint_with_a_spring_rests_where_it_pulls(model):
+    found = {"m": read({"kind": "spring", "joint": "button", "rest": 0.1, "stiffness": 1.0})}
+    assert rest_position("button", found, parts={"button": (-0.005, 0.0)}, model=model) == (0.0, -1.0)

@@ -52,7 +52,7 @@ EXPORT const char* core_sources(void) { return SOURCES_SHA256; }
 /* Sizes of structures, and limits, that Python compares with its own. */
 EXPORT void core_sizes(int32_t* sizes) {
     const int32_t found[] = {sizeof(Mechanism), sizeof(Servo), sizeof(BodyState), sizeof(ForceRow), sizeof(Contacts),
-                             sizeof(CoreWorld), MAX_JOINTS, MAX_SERVO,         MAX_VIEWS};
+                             sizeof(CoreWorld), MAX_JOINTS, MAX_SERVO,         MAX_VIEWS,        sizeof(Gate)};
     memcpy(sizes, found, sizeof found);
 }
 
@@ -124,6 +124,7 @@ EXPORT void core_begin_frame(const CoreWorld* world) {
     for (int b = 0; b < world->n_bodies; b++) {
         BodyState* body = world->bodies[b];
         body->max_speed = 0.0, body->fastest = 0;
+        for (int g = 0; g < body->n_gates; g++) body->gates[g].borne = 0.0;
         for (int s = 0; s < body->n_servos; s++)
             memset(body->servos[s]->torque_sum, 0, body->servos[s]->n * sizeof(double));
     }
@@ -206,6 +207,126 @@ static void apply_mechanisms(const CoreWorld* world, const BodyState* body, doub
                 restore_friction(world, body, row);
         }
         torques[row] = torque;
+    }
+}
+
+/* ---- gates ---- */
+
+static double opening_of(const BodyState* body, const Gate* gate) {
+    return gate->sign * (body->q[gate->row] - gate->closed);
+}
+
+/* Whether the condition of a gate holds. */
+static int is_freed(const BodyState* body, const Gate* gate) {
+    if (gate->by < 0) return 0;
+    double value = gate->by_sign * (body->q[gate->by] - gate->rest);
+    if (gate->kinds & EITHER_WAY) value = fabs(value);
+    return value >= gate->low && value <= gate->high;
+}
+
+/* Share of `press` that counts as pressed: a joint that is pressed against its limit ends a little before it. */
+#define PRESSED 0.9
+
+/* Updates what a gate holds: from the openings alone if it is not known yet, else from what it was before. */
+static void update_gate(const BodyState* body, Gate* gate) {
+    double opening = opening_of(body, gate);
+    int is_new = gate->is_inside < 0, freed = is_freed(body, gate);
+    if (is_new) gate->is_inside = opening <= gate->play, gate->is_ready = 1, gate->is_held = 0;
+    if (gate->kinds & TOGGLE) {
+        if (gate->is_ready && opening <= -PRESSED * gate->press) gate->is_inside = !gate->is_inside, gate->is_ready = 0;
+        if (opening > -0.5 * gate->press) gate->is_ready = 1;
+        gate->is_held = gate->is_inside;
+    } else if (gate->kinds & THRESHOLD) {
+        if (gate->is_inside && freed && opening > gate->play) gate->is_inside = 0;
+        if (!gate->is_inside && opening <= gate->play && (freed || !(gate->kinds & KEEPS_OUT))) gate->is_inside = 1;
+        gate->is_held = !freed && (gate->is_inside || gate->kinds & KEEPS_OUT);
+    } else if (gate->kinds & FREEZE) {
+        if (freed || !gate->is_held || (gate->kinds & ONE_WAY && opening < gate->held_at)) gate->held_at = opening;
+        gate->is_held = !freed;
+    }
+}
+
+/* Lets gates whose state is not known find it from the positions. */
+EXPORT int core_settle_gates(const CoreWorld* world, BodyState* body) {
+    if (!body->is_known && read_body(world, body, 0) < 0) return BULLET_FAILED;
+    for (int g = 0; g < body->n_gates; g++)
+        if (body->gates[g].is_inside < 0) update_gate(body, body->gates + g);
+    return 0;
+}
+
+/* What gates ask of the motor of a joint; a wall goes before a brake. */
+typedef struct {
+    int is_wall, is_asked;
+    double velocity, effort;
+} Request;
+
+/* Share of the way beyond a wall that is removed in one step: as DriveGroup.hold. */
+#define REMOVED 0.15
+
+/* Asks the motor to stop the joint at a wall, if it would pass it in this step: a motor is a constraint of Bullet's
+ * solver, so it is stable however strong it is. `side` is 1 where the joint must stay below, else -1. A motor acts both
+ * ways and a wall does not: it goes on only while its effort in the last step was away from the wall. */
+static void ask_wall(const CoreWorld* world, const BodyState* body, const Gate* gate, double wall, double side, Request* request) {
+    double way = side * gate->sign; /* towards the wall */
+    double left = side * (wall - opening_of(body, gate)), speed = way * body->dq[gate->row];
+    double allowed = (left > 0.0 ? left : REMOVED * left) / world->dt;
+    int bears = body->mechanisms[gate->row].is_gated == 2 && way * body->effort[gate->row] < 0.0;
+    if (speed > allowed || bears) *request = (Request){1, 1, way * allowed, gate->strength};
+}
+
+/* Returns the effort of the spring of a gate, or asks the motor to brake the joint instead. */
+static double spring_effort(const BodyState* body, const Gate* gate, Request* request) {
+    double opening = opening_of(body, gate), effort = 0.0;
+    if (gate->kinds & DETENT) {
+        return fabs(opening) < gate->reach ? -gate->sign * gate->effort * sin(M_PI * opening / gate->reach) : 0.0;
+    }
+    if (opening >= gate->reach) return 0.0;
+    if (gate->kinds & PUSH)
+        effort = gate->effort * (1.0 - opening / gate->reach);
+    else if (gate->kinds & PULL) { /* constant, but over the last fifth of its reach */
+        double left = 5.0 * (1.0 - opening / gate->reach);
+        effort = -gate->effort * (left < 1.0 ? left : 1.0);
+    }
+    double way = effort > 0.0 ? gate->sign : -gate->sign;
+    double most = gate->kinds & PUSH ? gate->speed * (1.0 - opening / gate->reach) : gate->speed; /* it ends at `reach` */
+    if (effort != 0.0 && way * body->dq[gate->row] > most) {
+        if (!request->is_wall) *request = (Request){0, 1, way * most, gate->brake + body->mechanisms[gate->row].friction};
+        return 0.0;
+    }
+    return gate->sign * effort;
+}
+
+/* Adds to `torques` what gates apply to the joints of a body, and lets motors hold and brake. */
+static void apply_gates(const CoreWorld* world, BodyState* body, double* torques) {
+    Request requests[MAX_JOINTS];
+    for (int row = 0; row < body->n_joints; row++) requests[row] = (Request){0, 0, 0.0, 0.0};
+    for (int g = 0; g < body->n_gates; g++) {
+        Gate* gate = body->gates + g;
+        Request* request = requests + gate->row;
+        update_gate(body, gate);
+        if (gate->is_held && gate->kinds & FREEZE) {
+            ask_wall(world, body, gate, gate->held_at + gate->play, 1.0, request);
+            if (!(gate->kinds & ONE_WAY)) ask_wall(world, body, gate, gate->held_at - gate->play, -1.0, request);
+        } else if (gate->is_held)
+            ask_wall(world, body, gate, gate->play, gate->is_inside ? 1.0 : -1.0, request);
+        torques[gate->row] += spring_effort(body, gate, request);
+    }
+    for (int row = 0; row < body->n_joints; row++) {
+        Mechanism* m = body->mechanisms + row;
+        if (requests[row].is_asked)
+            set_velocity_motor(world, body, row, requests[row].velocity, requests[row].effort);
+        else if (m->is_gated && !m->is_braked)
+            restore_friction(world, body, row);
+        m->is_gated = requests[row].is_asked ? 1 + requests[row].is_wall : 0;
+    }
+}
+
+/* Notes with which efforts gates held joints in the last step. */
+static void note_borne(BodyState* body) {
+    for (int g = 0; g < body->n_gates; g++) {
+        Gate* gate = body->gates + g;
+        double borne = fabs(body->effort[gate->row]);
+        if (gate->is_held && body->mechanisms[gate->row].is_gated == 2 && borne > gate->borne) gate->borne = borne;
     }
 }
 
@@ -295,12 +416,13 @@ static void apply_servo(const BodyState* body, Servo* servo, const double* bias,
 }
 
 /* Sets the torques of all joints of a body for the next step. */
-static int apply_torques(const CoreWorld* world, const BodyState* body) {
+static int apply_torques(const CoreWorld* world, BodyState* body) {
     double torques[MAX_JOINTS], bias[MAX_JOINTS], still[MAX_JOINTS] = {0.0};
     int n = body->n_joints, acts = 0;
     for (int row = 0; row < n; row++) acts |= body->mechanisms[row].kinds;
-    if (!acts && !body->n_servos) return 0;
+    if (!acts && !body->n_servos && !body->n_gates) return 0;
     apply_mechanisms(world, body, torques);
+    if (body->n_gates) apply_gates(world, body, torques);
     if (body->n_servos) {
         Status status = submit(world, b3CalculateInverseDynamicsCommandInit2(world->client, body->id, body->q, n,
                                                                              body->dq, still, n));
@@ -597,6 +719,7 @@ EXPORT int core_run(CoreWorld* world, int n, int first) {
             if (!body->n_joints && step < n - 1) continue;
             if ((error = read_body(world, body, step == n - 1)) < 0) return error;
             if (step == n - 1) note_state(body);
+            note_borne(body);
             for (int row = 0; row < body->n_joints; row++)
                 if (fabs(body->dq[row]) > body->max_speed) body->max_speed = fabs(body->dq[row]), body->fastest = row;
         }

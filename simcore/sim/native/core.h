@@ -19,7 +19,7 @@ typedef struct {
     int32_t kinds;
     int32_t is_held;   /* whether its motor holds it at `held_at` with no more than its friction */
     int32_t is_braked; /* whether its motor brakes it near its closed stop; only the core writes it */
-    int32_t unused;
+    int32_t is_gated;  /* whether its motor serves a gate: 1 to brake, 2 to hold; only the core writes it */
     double friction;
     double held_at;
     double spring_target, spring_stiffness, spring_damping, spring_limit;
@@ -32,6 +32,37 @@ typedef struct {
     double speed_limit;
     double armature_mass;
 } Mechanism;
+
+/* What a gate does: bits of Gate.kinds. */
+enum {
+    THRESHOLD = 1,   /* holds a joint that is closed, while the condition does not hold */
+    FREEZE = 2,      /* holds a joint where it is, while the condition does not hold */
+    TOGGLE = 4,      /* holds a joint that is closed, until it is pressed beyond closed; pressed again, it holds again */
+    KEEPS_OUT = 8,   /* with THRESHOLD: holds an open joint outside, too */
+    ONE_WAY = 16,    /* with FREEZE: the joint always closes */
+    EITHER_WAY = 32, /* the condition is about the distance of `by` from its rest in either direction */
+    PUSH = 64,       /* a spring pushes the joint open to `reach` */
+    PULL = 128,      /* a spring pulls the joint closed from `reach` on */
+    DETENT = 256     /* a spring draws the joint to `closed` from `reach` on, on both sides */
+};
+
+/* A mechanism between joints of a body, or a spring with a profile: see joint_gates.py. The opening of its joint is
+ * sign * (q - closed). */
+typedef struct {
+    int32_t kinds;
+    int32_t row, by;   /* the joint that it acts on; the one that decides, -1: none */
+    int32_t is_inside; /* whether the joint is closed, or the toggle is shut; -1: not known yet */
+    int32_t is_held;   /* whether it holds the joint now */
+    int32_t is_ready;  /* with TOGGLE: whether the joint has come back since it was pressed last */
+    double closed, sign, play;
+    double rest, by_sign, low, high; /* the condition holds while by_sign * (q_by - rest) is between low and high */
+    double strength;        /* largest effort with which it holds the joint */
+    double press;
+    double effort, reach;   /* of a spring */
+    double speed, brake;    /* speed above which it brakes the joint, and the largest effort of this */
+    double held_at;         /* with FREEZE: opening at which it holds the joint */
+    double borne;           /* largest effort with which it held the joint since `begin_frame` */
+} Gate;
 
 /* Joint impedance control of the joints of an arm, see ImpedanceServo of impedance.py, and its targets, see TargetSpline
  * and ArmSignals of arm_control.py. Matrices are row-major. */
@@ -66,9 +97,10 @@ typedef struct {
 enum { WITHOUT_LINKS = 1, WITH_LINKS = 2 };
 
 typedef struct {
-    int32_t id, n_joints, n_links, n_servos;
+    int32_t id, n_joints, n_links, n_servos, n_gates;
     int32_t is_known; /* whether the state below is that of now: 0, WITHOUT_LINKS or WITH_LINKS */
     int32_t fastest;  /* row of the joint that was fastest since `begin_frame` */
+    int32_t unused;
     double max_speed; /* its speed [rad/s or m/s] */
     const int32_t *joints, *q_index, *u_index; /* (n_joints,) Bullet's numbers */
     double *q, *dq, *effort;                   /* (n_joints,) effort: of the motor, or of impedance control */
@@ -77,6 +109,7 @@ typedef struct {
     double* links; /* (n_links, 7) link frames: position, quaternion xyzw, world frame */
     Mechanism* mechanisms; /* (n_joints,) */
     Servo** servos;        /* (n_servos,) */
+    Gate* gates;           /* (n_gates,) */
 } BodyState;
 
 /* The forces between two links in one physics step. */

@@ -1,0 +1,197 @@
+"""Mechanisms of an object as a world applies them: gears, springs and gates, with the state of each for the record."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from unlatch.objects.annotation import Articulation
+from unlatch.objects.closing_force_values import moved_inertia
+from unlatch.objects.mechanisms import (
+    Closer,
+    Condition,
+    Detent,
+    Interlock,
+    Latch,
+    Measure,
+    Mechanism,
+    Mimic,
+    PressAndTurn,
+    PushLatch,
+    Release,
+    SoftClose,
+    Spring,
+    closed_position,
+    rest_position,
+)
+from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.drives import DriveGroup, JointDrive
+from unlatch.simcore.sim.joint_gates import Gate, GateKind, JointGates
+from unlatch.simcore.sim.joint_mechanisms import couple_joints
+from unlatch.simcore.state import Buffer, Module
+from unlatch.simcore.urdf.model import UrdfModel
+
+POP_S = 0.2
+"""Least time in which a spring pushes a part to where it pops to [s]: our own choice. It brakes a faster part."""
+BRAKE_SHARE = 10.0
+"""Largest effort with which a closer brakes a part, as a share of its effort that closes it: our own choice."""
+GEAR_STRENGTH = 1e4
+"""Largest effort between joints that mimic each other [N m or N]: gears do not slip."""
+_STABLE_PHASE = 0.5
+"""Largest phase of a spring and the mass on it in a physics step [rad]; where it would be larger, the spring has a mass
+of its own. With 2, a spring is no longer stable."""
+
+
+def spring_drives(
+    articulation: Articulation, model: UrdfModel, drives: Mapping[str, JointDrive], *, dt: float
+) -> dict[str, JointDrive]:
+    """Returns the drives of joints with the stiffness and damping of their springs; `dt` is a physics step [s]."""
+    found = dict(drives)
+    for mechanism in articulation.mechanisms.values():
+        if not isinstance(mechanism, Spring | Detent):
+            continue
+        drive = found[mechanism.joint]
+        if isinstance(mechanism, Spring):
+            stiffness = mechanism.stiffness
+            drive = replace(drive, stiffness=stiffness, damping=drive.damping + mechanism.damping)
+        else:
+            stiffness = math.pi * mechanism.effort / mechanism.reach
+        least = stiffness * (dt / _STABLE_PHASE) ** 2 - moved_inertia(mechanism.joint, model)
+        found[mechanism.joint] = replace(drive, armature=max(drive.armature, least))
+    return found
+
+
+class ActingMechanisms(Module):
+    """The mechanisms of one object in a world.
+
+    Each mechanism that holds joints has a buffer with its name: (k,) int8, 1 for each of its k joints that it holds
+    now, else 0.
+    """
+
+    def __init__(self, body: Body, articulation: Articulation, model: UrdfModel, drives: DriveGroup) -> None:
+        """Attaches the mechanisms of an annotation to a body."""
+        super().__init__()
+        self.mechanisms = articulation.mechanisms
+        """The mechanisms by name."""
+        self._body = body
+        self._ranges, self._model = articulation.joint_ranges(), model
+        self._rows: dict[str, list[int]] = {}
+        """By mechanism that holds joints: of each joint, the first of its gates."""
+        gates: list[Gate] = []
+        for name, mechanism in self.mechanisms.items():
+            if isinstance(mechanism, Mimic):
+                couple_joints(
+                    body,
+                    mechanism.joint,
+                    mechanism.follows,
+                    ratio=mechanism.ratio,
+                    offset=mechanism.offset,
+                    max_force_n=GEAR_STRENGTH,
+                )
+            elif isinstance(mechanism, Spring):
+                drives.set_spring_rest(mechanism.joint, mechanism.rest)
+            added = self._make_gates(mechanism)
+            if mechanism.held_joints:
+                self._rows[name] = [len(gates) + i for i, gate in enumerate(added)]
+                self.add_buffer(name)
+            gates += added
+        self.gates = JointGates(body, gates)
+        """What holds, pushes and pulls the joints."""
+        self._held_by = {
+            name: [[row for row in rows if gates[row].joint == joint] for joint in self.mechanisms[name].held_joints]
+            for name, rows in self._rows.items()
+        }
+
+    def add_buffer(self, name: str) -> None:
+        """Adds the buffer of a mechanism; its name need not be an attribute."""
+        self._buffers[name] = Buffer()
+
+    def _make_gates(self, mechanism: Mechanism) -> list[Gate]:
+        """Returns the gates that a mechanism consists of."""
+        if isinstance(mechanism, Detent):
+            detent = Gate(GateKind.detent, mechanism.joint, 0.0, effort=mechanism.effort, reach=mechanism.reach)
+            return [replace(detent, closed=position) for position in mechanism.positions]
+        if isinstance(mechanism, Closer | SoftClose):
+            joint, (closed, sign) = mechanism.joint, self._closed(mechanism.joint)
+            reach = mechanism.reach if isinstance(mechanism, SoftClose) else math.inf
+            pull = Gate(GateKind.pull, joint, closed, sign, effort=mechanism.effort, reach=reach, speed=mechanism.speed)
+            return [replace(pull, brake=BRAKE_SHARE * mechanism.effort)]
+        if isinstance(mechanism, PushLatch):
+            kinds = GateKind.toggle | GateKind.push
+            gate = self._push(mechanism, kinds)
+            return [replace(gate, play=mechanism.play, press=mechanism.press, strength=mechanism.strength)]
+        if not isinstance(mechanism, Latch | Release | Interlock | PressAndTurn):
+            return []
+        return [self._gate_of(mechanism, condition) for condition in mechanism.conditions()]
+
+    def _gate_of(self, mechanism: Latch | Release | Interlock | PressAndTurn, condition: Condition) -> Gate:
+        """Returns the gate that holds a joint until a condition holds."""
+        is_freezing = isinstance(mechanism, PressAndTurn) or (isinstance(mechanism, Interlock) and not mechanism.joints)
+        kinds = GateKind.freeze if is_freezing else GateKind.threshold
+        if condition.measure is Measure.distance:
+            kinds |= GateKind.either_way
+        if isinstance(mechanism, Latch) and not mechanism.snaps:
+            kinds |= GateKind.keeps_out
+        if isinstance(mechanism, PressAndTurn):
+            kinds |= GateKind.one_way
+        gate = Gate(kinds, condition.joint, *self._closed(condition.joint))
+        if isinstance(mechanism, Release):
+            gate = self._push(mechanism, kinds | GateKind.push)
+        rest, by_sign = 0.0, 1.0
+        if condition.measure is not Measure.position:
+            rest, by_sign = rest_position(condition.by, self.mechanisms, parts=self._ranges, model=self._model)
+        return replace(
+            gate,
+            by=condition.by,
+            rest=rest,
+            by_sign=by_sign,
+            low=condition.low,
+            high=condition.high,
+            play=mechanism.play,
+            strength=mechanism.strength,
+        )
+
+    def _push(self, mechanism: PushLatch | Release, kinds: GateKind) -> Gate:
+        closed, sign = self._closed(mechanism.joint)
+        effort, reach = mechanism.effort, mechanism.pops_to
+        return Gate(kinds, mechanism.joint, closed, sign, effort=effort, reach=reach, speed=reach / POP_S, brake=effort)
+
+    def _closed(self, joint: str) -> tuple[float, float]:
+        return closed_position(joint, parts=self._ranges, model=self._model)
+
+    def forget(self) -> None:
+        """Lets every mechanism find its state anew, from the positions of the joints: after a reset."""
+        self.gates.forget()
+
+    def held(self) -> dict[str, np.ndarray]:
+        """Returns for each mechanism that holds joints (k,) int8, 1 for each of its k joints that it holds now."""
+        is_held = self.gates.is_held()
+        return {
+            name: np.array([is_held[rows].any() for rows in by_joint], dtype=np.int8)
+            for name, by_joint in self._held_by.items()
+        }
+
+    def borne(self) -> dict[str, float]:
+        """Returns the largest effort with which each mechanism held a joint in this record frame [N m or N]."""
+        borne = self.gates.borne()
+        return {name: float(borne[rows].max(initial=0.0)) for name, rows in self._rows.items()}
+
+    def _read_state(self) -> None:
+        self._hold(**self.held())
+
+    def _write_state(self) -> None:
+        self.gates.forget()
+        table = self.gates.table
+        for name, by_joint in self._held_by.items():
+            value = self._buffers[name].get_value()
+            if value is None:
+                continue
+            self.gates.is_held()  # the state of the positions; what is recorded goes before it
+            for rows, held in zip(by_joint, value.tolist(), strict=True):
+                for row in rows:
+                    table["is_held"][row] = held
+                    if held and not table["kinds"][row] & GateKind.keeps_out:
+                        table["is_inside"][row] = 1

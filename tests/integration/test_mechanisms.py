@@ -1,0 +1,305 @@
+"""Mechanisms in physics, without a robot: a force on a joint, held before, free after."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from unlatch.objects.annotation import Articulation
+from unlatch.objects.annotation_reader import MappingReader, read_mechanism
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.scene_object import SceneObject
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.world import World, WorldCfg
+
+pytestmark = pytest.mark.integration
+
+JOINTS = """
+hinge revolute 0 0 1 -0.02 1.6 body 2.0 0.4
+lever revolute 1 0 0 0 0.9 hinge 0.3 0.12
+drawer prismatic 1 0 0 -0.005 0.4 body 1.5 0.3
+second prismatic 1 0 0 -0.005 0.4 body 1.5 0.3
+button prismatic 1 0 0 -0.01 0 body 0.03 0.02
+dial continuous 1 0 0 0 0 body 0.1 0.05
+"""
+"""Name, type, axis, limits, parent, mass [kg], size [m] of each joint and the cube that it moves."""
+
+
+def urdf() -> str:
+    links = ['<link name="body"/>']
+    for line in JOINTS.split("\n")[1:-1]:
+        name, kind, x, y, z, low, high, parent, mass, size = line.split()
+        parent = parent if parent == "body" else f"{parent}_link"
+        moment = float(mass) * float(size) ** 2 / 6.0
+        links.append(
+            f'<link name="{name}_link"><inertial><origin xyz="0 {float(size) / 2} 0"/><mass value="{mass}"/>'
+            f'<inertia ixx="{moment}" iyy="{moment}" izz="{moment}" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+            f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{name}_link"/>'
+            f'<axis xyz="{x} {y} {z}"/><limit lower="{low}" upper="{high}" effort="100" velocity="10"/></joint>'
+        )
+    return f'<robot name="object">{"".join(links)}</robot>'
+
+
+class Rig:
+    """An object without parts in a world without gravity, whose joints get efforts."""
+
+    def __init__(self, world: World, path: Path, mechanisms: dict[str, dict[str, Any]], friction: float) -> None:
+        found = {name: read_mechanism(MappingReader(data, where=name)) for name, data in mechanisms.items()}
+        articulation = Articulation("rig", {}, {}, mechanisms=found)
+        asset = ObjectAsset(
+            *("rig", "rig", "0", "urdf", path, articulation, "", np.zeros((2, 3))),
+            friction=dict.fromkeys(("hinge", "lever", "drawer", "second", "button", "dial"), friction),
+        )
+        self.world = world
+        self.item = SceneObject(world.load_urdf(path, name="rig", T_world_root=Pose.identity()), asset, world=world)
+
+    def push(self, seconds: float = 0.5, **efforts: float) -> None:
+        """Applies efforts to joints for a time, and nothing to the others [N m or N]."""
+        for name in self.item.joint_names:
+            self.item.drives.set_effort(name, efforts.get(name, 0.0))
+        for _ in range(round(30 * seconds)):
+            self.world.core.begin_frame()
+            self.world.step(8)
+
+    def q(self, joint: str) -> float:
+        return self.item.joint_position(joint)
+
+    def held(self, name: str = "m") -> list[int]:
+        return self.item.mechanisms.held()[name].tolist()
+
+
+Make = Callable[..., Rig]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Make]:
+    path = tmp_path / "object.urdf"
+    path.write_text(urdf())
+    with World(WorldCfg(gravity_m_s2=0.0)) as world:
+
+        def build(friction: float = 0.02, **mechanisms: dict[str, Any]) -> Rig:
+            world.reset()
+            return Rig(world, path, mechanisms, friction)
+
+        yield build
+
+
+LATCH = {"kind": "latch", "joint": "hinge", "by": "lever", "free_at": 0.6, "play": 0.005}
+LEVER_SPRING = {"kind": "spring", "joint": "lever", "rest": -0.2, "stiffness": 1.5, "damping": 0.1}
+
+
+def test_a_latched_door_is_held_until_the_lever_has_turned_and_snaps_in_again(make: Make) -> None:
+    rig = make(m=LATCH, spring=LEVER_SPRING)
+    assert rig.held() == [1]
+    rig.push(1.0, hinge=40.0)
+    assert 0.0 < rig.q("hinge") < 1.2 * LATCH["play"]
+    assert rig.item.mechanisms.borne()["m"] == pytest.approx(40.0, rel=0.05)
+    rig.push(1.0, hinge=5.0, lever=1.0)  # too little against the spring: 0.8 rad need 1.5 N m
+    assert 0.2 < rig.q("lever") < 0.6
+    assert rig.held() == [1]
+    assert rig.q("hinge") < 1.2 * LATCH["play"]
+    rig.push(0.3, lever=1.6)
+    assert rig.q("lever") > 0.6
+    assert rig.held() == [0]
+    rig.push(0.6, hinge=3.0, lever=1.6)
+    assert rig.q("hinge") > 0.3
+    rig.push(0.5)
+    assert rig.q("lever") < 0.1
+    assert rig.held() == [0]  # it hangs open
+    rig.push(2.0, hinge=-3.0)
+    assert rig.held() == [1]
+    rig.push(1.0, hinge=40.0)
+    assert rig.q("hinge") < 1.2 * LATCH["play"]
+
+
+def test_a_bolt_that_does_not_snap_keeps_an_open_door_out(make: Make) -> None:
+    rig = make(m={**LATCH, "snaps": False}, spring=LEVER_SPRING)
+    rig.item.set_joints({"hinge": 0.5})
+    rig.push(1.5, hinge=-20.0)
+    assert rig.q("hinge") == pytest.approx(LATCH["play"], abs=2e-3)
+    assert rig.held() == [1]
+    rig.push(1.0, hinge=-2.0, lever=1.6)
+    assert rig.q("hinge") < LATCH["play"]
+    rig.push(0.5)
+    rig.push(1.0, hinge=20.0)
+    assert rig.q("hinge") < 1.2 * LATCH["play"]
+
+
+def test_a_latch_holds_with_its_strength_alone(make: Make) -> None:
+    rig = make(m={**LATCH, "strength": 10.0})
+    rig.push(1.0, hinge=9.0)
+    assert rig.q("hinge") < 1.2 * LATCH["play"]
+    rig.push(1.0, hinge=14.0)
+    assert rig.q("hinge") > 0.1
+
+
+PUSH_LATCH = {"kind": "push_latch", "joint": "drawer", "press": 0.004, "pops_to": 0.04, "effort": 8.0}
+
+
+def test_a_push_latch_pops_when_it_is_let_go_and_stays_when_it_is_pressed_again(make: Make) -> None:
+    rig = make(m=PUSH_LATCH, friction=0.5)
+    rig.push(0.5, drawer=30.0)
+    assert rig.q("drawer") < 0.002
+    assert rig.held() == [1]
+    rig.push(0.5, drawer=-6.0)  # less than the spring
+    rig.push(0.5)
+    assert rig.q("drawer") < 0.002
+    rig.push(0.5, drawer=-15.0)
+    assert rig.q("drawer") < -0.0035
+    rig.push(1.0)
+    assert rig.q("drawer") == pytest.approx(0.04, abs=0.005)
+    assert rig.held() == [0]
+    rig.push(1.0, drawer=-15.0)
+    rig.push(1.0)
+    assert rig.q("drawer") < 0.002
+    assert rig.held() == [1]
+
+
+def test_a_button_lets_the_door_spring_open(make: Make) -> None:
+    release = {"kind": "release", "joint": "hinge", "by": "button", "at": 0.004, "pops_to": 0.3, "effort": 2.0}
+    rig = make(m=release, s={"kind": "spring", "joint": "button", "rest": 0.001, "stiffness": 600.0, "damping": 1.0})
+    rig.push(1.0, hinge=20.0)
+    assert rig.q("hinge") < 0.005
+    rig.push(0.5, button=-2.0)
+    assert rig.held() == [1]
+    rig.push(0.5, button=-5.0)
+    rig.push(1.0)
+    assert rig.q("hinge") == pytest.approx(0.3, abs=0.06)
+    assert rig.q("button") == pytest.approx(0.0, abs=1e-3)
+    rig.push(1.5, hinge=-4.0)
+    assert rig.held() == [1]
+    rig.push(1.0)
+    assert rig.q("hinge") < 0.005
+
+
+def test_one_drawer_is_open_at_a_time(make: Make) -> None:
+    rig = make(m={"kind": "interlock", "joints": ["drawer", "second"]}, friction=1.0)
+    rig.push(0.5, drawer=6.0)
+    assert rig.q("drawer") > 0.05
+    assert rig.held() == [0, 1]
+    rig.push(0.5, second=40.0)
+    assert rig.q("second") < 0.004
+    rig.push(1.0, drawer=-6.0)
+    assert rig.held() == [0, 0]
+    rig.push(0.5, second=6.0)
+    assert rig.q("second") > 0.05
+    assert rig.held() == [1, 0]
+
+
+def test_a_lever_turns_only_while_the_dial_is_at_its_place(make: Make) -> None:
+    rig = make(m={"kind": "interlock", "joint": "lever", "by": "dial", "range": [1.9, 2.1]}, friction=0.02)
+    rig.push(0.5, lever=5.0)
+    assert rig.q("lever") < 0.004
+    assert rig.held() == [1]
+    rig.item.set_joints({"dial": 2.0})
+    rig.push(0.2, lever=0.04)
+    opened = rig.q("lever")
+    assert 0.2 < opened < 0.85
+    rig.item.set_joints({"dial": 3.0, "lever": opened})
+    rig.push(0.5, lever=5.0)
+    assert rig.q("lever") == pytest.approx(opened, abs=0.005)
+    rig.push(0.5, lever=-5.0)
+    assert rig.q("lever") == pytest.approx(opened, abs=0.005)
+
+
+def test_a_childproof_cap_turns_open_only_while_it_is_pressed(make: Make) -> None:
+    cap = {"kind": "press_and_turn", "joint": "dial", "by": "button", "at": 0.005}
+    rig = make(m=cap, s={"kind": "spring", "joint": "button", "rest": 0.0, "stiffness": 3000.0})
+    rig.push(0.5, dial=1.0)
+    assert rig.q("dial") < 0.004
+    rig.push(0.2, dial=0.05, button=-20.0)
+    assert rig.q("dial") > 0.3
+    rig.push(0.2)
+    turned = rig.q("dial")
+    rig.push(0.5, dial=1.0)
+    assert rig.q("dial") == pytest.approx(turned, abs=0.01)
+    rig.push(0.2, dial=-0.05)
+    assert rig.q("dial") < turned - 0.3
+
+
+def test_a_knob_clicks_into_its_positions(make: Make) -> None:
+    knob = {"kind": "detent", "joint": "dial", "positions": [0.0, 0.5, 1.0], "effort": 0.1, "reach": 0.2}
+    rig = make(m=knob, friction=0.01)
+    rig.push(1.0, dial=0.06)
+    assert rig.q("dial") < 0.11
+    rig.push(0.5)
+    assert rig.q("dial") == pytest.approx(0.0, abs=0.02)
+    rig.item.set_joints({"dial": 0.36})
+    rig.push(1.5)
+    assert rig.q("dial") == pytest.approx(0.5, abs=0.02)
+    rig.push(0.5, dial=0.13)
+    assert rig.q("dial") > 0.7
+
+
+def test_gears_move_each_other(make: Make) -> None:
+    rig = make(m={"kind": "mimic", "joint": "second", "follows": "drawer", "ratio": 0.5, "offset": 0.01})
+    rig.item.set_joints({"second": 0.01})
+    rig.push(0.4, drawer=6.0)
+    assert rig.q("drawer") > 0.05
+    assert rig.q("second") == pytest.approx(0.01 + 0.5 * rig.q("drawer"), abs=2e-3)
+    before = rig.q("drawer")
+    rig.push(0.3, second=12.0)
+    assert rig.q("drawer") > before + 0.02
+    assert rig.q("second") == pytest.approx(0.01 + 0.5 * rig.q("drawer"), abs=2e-3)
+
+
+def test_a_rack_turns_its_gear(make: Make) -> None:
+    rig = make(m={"kind": "mimic", "joint": "dial", "follows": "drawer", "ratio": 10.0})
+    rig.push(0.3, drawer=2.0)
+    assert rig.q("drawer") > 0.02
+    assert rig.q("dial") == pytest.approx(10.0 * rig.q("drawer"), abs=0.05)
+
+
+def test_a_closer_shuts_the_door_at_its_speed(make: Make) -> None:
+    rig = make(m={"kind": "closer", "joint": "hinge", "effort": 3.0, "speed": 0.4})
+    rig.item.set_joints({"hinge": 1.2})
+    rig.push(1.0)
+    assert -rig.item.max_joint_speed() == pytest.approx(-0.4, abs=0.03)
+    rig.push(3.0)
+    assert rig.q("hinge") < 0.01
+    rig.push(1.0, hinge=2.5)
+    assert rig.q("hinge") < 0.01
+    rig.push(1.0, hinge=3.5)
+    assert rig.q("hinge") > 0.05
+
+
+def test_a_soft_close_draws_a_drawer_in_from_its_reach_and_brakes_it(make: Make) -> None:
+    rig = make(m={"kind": "soft_close", "joint": "drawer", "effort": 10.0, "reach": 0.05, "speed": 0.08}, friction=1.0)
+    rig.item.set_joints({"drawer": 0.2})
+    rig.push(1.0)
+    assert rig.q("drawer") == pytest.approx(0.2, abs=1e-3)
+    rig.item.set_joints({"drawer": 0.035})
+    rig.push(1.5)
+    assert rig.q("drawer") < 0.001
+    rig.item.body.set_joint_positions(["drawer"], [0.04], [-0.5])
+    rig.push(1 / 30)
+    assert rig.item.max_joint_speed() < 0.2
+
+
+def test_steps_together_and_again_end_alike_to_the_bit(make: Make) -> None:
+    ends = []
+    for _ in range(2):
+        rig = make(m=LATCH, spring=LEVER_SPRING, p=PUSH_LATCH)
+        rig.push(0.5, hinge=10.0, drawer=-15.0)
+        rig.push(0.5, hinge=3.0, lever=1.6)
+        ends.append((rig.world.signature(), rig.held("m"), rig.held("p")))
+    assert ends[0] == ends[1]
+
+
+def test_the_state_of_mechanisms_is_recorded_and_written_back(make: Make) -> None:
+    rig = make(m=LATCH, p=PUSH_LATCH)
+    rig.push(0.5, drawer=-15.0)
+    rig.push(0.1)
+    rig.item.update_state()
+    state = rig.item.state_dict()
+    assert state["mechanisms.m"].tolist() == [1]
+    assert state["mechanisms.p"].tolist() == [0]
+    other = make(m=LATCH, p=PUSH_LATCH)
+    assert other.held("p") == [1]
+    other.item.load_state_dict(state)
+    other.item.write_replay_data()
+    assert (other.held("m"), other.held("p")) == ([1], [0])
