@@ -217,8 +217,12 @@ class ArticulationSkill(Skill):
 
     def describe_held(self) -> str:
         """Returns what a mechanism lacks to let the part move now, to be added to a message; empty if nothing."""
-        found = self.object.asset.explain_held(self.part.name, self._positions())
-        return "".join(f"; {line}" for line in found)
+        asset = self.object.asset
+        if not asset.articulation.mechanisms:
+            return ""
+        from unlatch.skills.mechanism_steps import explain_held
+
+        return "".join(f"; {line}" for line in explain_held(asset, self.part, self._positions()))
 
     def _positions(self) -> dict[str, float]:
         """Returns the positions of all joints of the object now [rad or m]."""

@@ -262,6 +262,14 @@ def positions_let_go(asset: ObjectAsset, positions: Positions) -> dict[str, floa
     return {**found, **{spring.joint: rest_of(articulation, model, spring.joint)[0] for spring in springs}}
 
 
+def explain_held(asset: ObjectAsset, part: Part, positions: Positions) -> list[str]:
+    """Returns what holds a part now, one line each; none of a part that has left its latch."""
+    is_held = held_by(asset.articulation, asset.model, part, positions) or (
+        press_of(asset, part) is not None and _is_in(asset, part, positions)
+    )
+    return asset.explain_held(part.name, positions) if is_held else []
+
+
 def is_pressed_open(asset: ObjectAsset, part: Part, opening: float) -> bool:
     """Returns whether a part that is open by `opening` [rad or m] is pressed to open it: it pops out."""
     return press_of(asset, part) is not None and abs(opening) <= _OUT_OF_PLAY * play_of(asset.articulation, part.joint)
