@@ -10,6 +10,8 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from unlatch.objects.annotation import Articulation, Part
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.mechanisms import Condition, Measure, Mimic, PushLatch, Release, Spring, rest_position
@@ -22,8 +24,13 @@ _BEYOND_SHARE = 0.5
 the hand slips and lags."""
 _PRESSED_SHARE = 0.9
 """A part counts as pressed at this share of the way that its latch asks for."""
+_PRESS_PAST_M = 0.008
+"""How far beyond its stop a button is led: its spring pushes the hand back, which is soft."""
 _OUT_OF_PLAY = 2.0
 """A part has left its latch at this multiple of its play."""
+
+_RETURN_SHARES = (0.12, 0.3)
+"""Between which shares of the way that is left to a part a sprung lever is led back."""
 
 Positions = Mapping[str, float]
 """Joint positions by joint [rad or m]."""
@@ -38,6 +45,18 @@ class Step:
     part: str
     opening: float | None = None
     """Opening to which it leads the part, from closed [rad or m]; None: that of the skill."""
+
+
+@dataclass(frozen=True)
+class Press:
+    """A press that lets a part pop out."""
+
+    at: Part
+    """The part that is pressed: itself, or a button."""
+    depth: float
+    """How far beyond closed it is pressed [rad or m]; 0: a button is pressed to its stop."""
+    pops_to: float
+    """Opening to which the part pops out [rad or m]."""
 
 
 def conditions_of(articulation: Articulation, joint: str) -> list[Condition]:
@@ -82,6 +101,9 @@ def place_beyond(articulation: Articulation, model: UrdfModel, condition: Condit
     joint = model.joints[condition.by]
     most = math.inf if joint.kind == "continuous" else abs((joint.upper if sign > 0.0 else joint.lower) - rest)
     most = min(most, condition.high)
+    other = part_of_joint(articulation, condition.by)
+    if other is not None and other.is_button:
+        return rest + sign * (most + _PRESS_PAST_M)
     beyond = condition.low + (_BEYOND_SHARE * (most - condition.low) if math.isfinite(most) else 0.1)
     return rest + sign * beyond
 
@@ -167,9 +189,16 @@ def joint_path(
             abs(to - positions[name]) / _usual_speed(model, name) * _usual_speed(model, part.joint)
             for name, to in first.items()
         )
-        way = (s - sign * length, s, far)
-        moved = {name: (positions[name], to, to) for name, to in first.items()}
-        moved[part.joint] = (s, s, far)
+        # a sprung lever is led back while the part moves on: let go, it would snap back
+        returns = sign * np.array(_RETURN_SHARES) * abs(far - s)
+        way = (s - sign * length, s, *(s + returns).tolist(), far)
+        sprung = {each.joint for each in articulation.mechanisms.values() if isinstance(each, Spring)}
+        kept = {each.by for each in conditions_of(articulation, part.joint) if each.while_moving}
+        moved = {
+            name: (positions[name], to, to, *((positions[name],) * 2 if name in sprung - kept else (to, to)))
+            for name, to in first.items()
+        }
+        moved[part.joint] = (s, *way[1:])
     for name, (ratio, offset) in following.items():
         moved[name] = tuple(ratio * each + offset for each in moved[part.joint])
     return JointPath(way, moved, way[0] if first else s)
@@ -203,8 +232,10 @@ def _steps_before(asset: ObjectAsset, part: Part, positions: dict[str, float], a
         if isinstance(mechanism, PushLatch) and mechanism.joint == part.joint and _is_in(asset, part, positions):
             steps, pops_to = [Step("close", part.name)], mechanism.pops_to
         if isinstance(mechanism, Release) and mechanism.joint == part.joint and _is_in(asset, part, positions):
-            pops_to = mechanism.pops_to
-    for condition in held_by(articulation, model, part, positions):
+            button, pops_to = part_of_joint(articulation, mechanism.by), mechanism.pops_to
+            steps += _steps_before(asset, button, positions, above) if button is not None else []
+            steps.append(Step("close", part.name))
+    for condition in held_by(articulation, model, part, positions) if pops_to is None else ():
         other = part_of_joint(articulation, condition.by)
         if other is None:
             continue
@@ -264,21 +295,26 @@ def positions_let_go(asset: ObjectAsset, positions: Positions) -> dict[str, floa
 
 def explain_held(asset: ObjectAsset, part: Part, positions: Positions) -> list[str]:
     """Returns what holds a part now, one line each; none of a part that has left its latch."""
-    is_held = held_by(asset.articulation, asset.model, part, positions) or (
-        press_of(asset, part) is not None and _is_in(asset, part, positions)
-    )
+    opening = part.openness.sign * (positions[part.joint] - part.openness.closed)
+    is_held = held_by(asset.articulation, asset.model, part, positions) or press_of(asset, part, opening)
     return asset.explain_held(part.name, positions) if is_held else []
 
 
-def is_pressed_open(asset: ObjectAsset, part: Part, opening: float) -> bool:
-    """Returns whether a part that is open by `opening` [rad or m] is pressed to open it: it pops out."""
-    return press_of(asset, part) is not None and abs(opening) <= _OUT_OF_PLAY * play_of(asset.articulation, part.joint)
+def press_of(asset: ObjectAsset, part: Part, opening: float) -> Press | None:
+    """Returns how a part that is open by `opening` [rad or m] is pressed so that it pops out; None: it is not.
 
-
-def press_of(asset: ObjectAsset, part: Part) -> PushLatch | None:
-    """Returns the latch that is pressed to open a part; None: it has none."""
-    latches = (each for each in asset.articulation.mechanisms.values() if isinstance(each, PushLatch))
-    return next((each for each in latches if each.joint == part.joint), None)
+    A push latch is pressed by the part itself, another one by its button.
+    """
+    if abs(opening) > _OUT_OF_PLAY * play_of(asset.articulation, part.joint):
+        return None
+    for mechanism in asset.articulation.mechanisms.values():
+        if isinstance(mechanism, PushLatch) and mechanism.joint == part.joint:
+            return Press(part, mechanism.press, mechanism.pops_to)
+        if isinstance(mechanism, Release) and mechanism.joint == part.joint:
+            button = part_of_joint(asset.articulation, mechanism.by)
+            if button is not None and button.is_button:
+                return Press(button, 0.0, mechanism.pops_to)
+    return None
 
 
 def _followers(articulation: Articulation, joint: str) -> Iterator[tuple[str, tuple[float, float]]]:

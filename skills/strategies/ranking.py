@@ -14,7 +14,7 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.skills.catalog import derivable_skill
 from unlatch.skills.context import SKIN_M
 from unlatch.skills.grasping import needs_turns
-from unlatch.skills.mechanism_steps import held_to_open, is_pressed_open, press_of
+from unlatch.skills.mechanism_steps import Press, held_to_open, press_of
 from unlatch.skills.strategies.candidates import draw_candidates
 from unlatch.skills.strategies.free_edge import edge_grip, edge_hook, free_edges
 from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandFit, HandGrasp, held_at_edge
@@ -53,6 +53,8 @@ _DRAWN_PUSHES = 8
 _LEVER_END_SHARE = 0.5
 """Where the push of a lever ends, as a share of the distance from closed that counts as closed: a bail ends close to
 its bucket, which the fingertips would meet."""
+_PRESS_PAST_M, _USUAL_LEVER_M = 0.0095, 0.2
+"""How far beyond the way of its latch a hand presses a part, to push against its stop [m], and where [m]."""
 _POPPED_SHARE = 0.5
 """Least way of a part that pops out, as a share of that of its spring."""
 _TURN_FACTOR = 1.2
@@ -434,28 +436,39 @@ def _numbered(name: str, settings: list[PlannerSettingCfg]) -> list[Strategy]:
     return [(name if number == 1 else f"{name}_{number}", each) for number, each in enumerate(settings, start=1)]
 
 
+def _derive_presses(asset: ObjectAsset, part: Part, hand: HandShape, press: Press) -> list[Strategy]:
+    """Returns the pushes on a part, or on its button, after which the part pops out."""
+    popped = rounded(_POPPED_SHARE * press.pops_to)
+    mode = {"success_mode": SuccessMode.dis_to_init, "success_threshold": popped}
+    if press.at is not part:
+        closed = press.at.openness.span
+        ((name, setting),) = _derive_pushes(asset, press.at, hand, (closed, closed))
+        led = FollowJointCfg(to=rounded(part.openness.position(press.pops_to)))
+        return [(name, replace(setting, **mode, held_part=press.at.name, post_actuation_motions=led))]
+    # beyond the end of its way: the spring of the latch pushes the hand back, which is soft
+    past = _PRESS_PAST_M * (1.0 if part.kind is PartKind.slider else 1.0 / _USUAL_LEVER_M)
+    led = FollowJointCfg(to=rounded(part.openness.position(-press.depth - past)))
+    setting = replace(push_setting(part, asset, hand, (0.0, 0.0)), **mode, post_actuation_motions=led)
+    fit = HandFit(asset, part, hand, approach_m=0.0)
+    shifts = [shift.round(4) + 0.0 for shift in push_shifts(fit, (0.0,))]
+    pushes = [replace(setting, keypoint_shifts={SPOT: shift.tolist()} if shift.any() else {}) for shift in shifts]
+    return _numbered("push", pushes or [setting])
+
+
 def _derive_pushes(asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]) -> list[Strategy]:
     """Returns a push at the annotated spot, if the hand fits there, and at the nearest other spots where it fits.
 
     Levers and knobs are led back. A slider that moves along the front, such as the lever of a toaster, is also grasped
     and led back; the grasp comes first if a push fits nowhere.
     """
+    press = press_of(asset, part, start[1])
+    if press is not None:
+        return _derive_presses(asset, part, hand, press)
     if part.kind is PartKind.lever:
         return _derive_lever_returns(asset, part, hand, start)
     if part.kind is PartKind.knob:
         return _derive_knob_returns(asset, part, hand, start)
     setting = push_setting(part, asset, hand, start)
-    latch = press_of(asset, part)
-    if latch is not None and is_pressed_open(asset, part, start[1]):
-        # to the end of its way: the latch needs nearly all of it
-        joint = asset.model.joints[part.joint]
-        setting = replace(
-            setting,
-            success_mode=SuccessMode.dis_to_init,
-            success_threshold=rounded(_POPPED_SHARE * latch.pops_to),
-            post_actuation_motions=FollowJointCfg(to=joint.lower if part.openness.sign > 0.0 else joint.upper),
-        )
-        start = (0.0, 0.0)
     fit = HandFit(asset, part, hand, approach_m=0.0)
     if part.moves_little:
         _, _, outward = fit.axes_link()
