@@ -44,8 +44,9 @@ _BUTTON_MICROWAVE = {
     "button_m": uniform(0.026, 0.034),  # half of its width
     "button_travel_m": uniform(0.005, 0.007),
     "button_force_n": uniform(7.0, 13.0),  # at rest; half as much again when it is pressed
-    "pops_rad": uniform(0.26, 0.34),
-    "pop_n_m": uniform(1.2, 2.0),
+    "friction_n_m": uniform(0.2, 0.35),
+    "pops_rad": uniform(0.30, 0.38),  # it stops earlier, where friction balances its spring
+    "pop_n_m": uniform(1.5, 2.2),
 }
 _BUTTON_LOW_M, _BUTTON_HIGH_M = 0.03, 0.075
 
