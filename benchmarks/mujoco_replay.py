@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import scipy
+from mujoco_mechanisms import JointState, States, object_mechanisms
 from mujoco_scene import FINGER_YIELD_M, ROBOT, STEP_HZ, MujocoScene, build_mujoco_scene, with_grip_forces
 
 from unlatch.configs.schema import EpisodeCfg
@@ -101,7 +102,8 @@ def replay_in_mujoco(record: EpisodeRecord, cfg: EpisodeCfg) -> Replayed:
     assets = load_assets(cfg, record.number, record, rng)
     robot = with_grip_forces(cfg.robot, record.skills)
     scene = build_mujoco_scene(robot, assets, Layout.from_dict(record.layout))
-    return _Run(scene, record, cfg, _closing_efforts(assets)).run()
+    mechanisms = {name: object_mechanisms(item) for name, item in assets.items() if item.articulation.mechanisms}
+    return _Run(scene, record, cfg, _closing_efforts(assets), mechanisms).run()
 
 
 def _closing_efforts(assets: Mapping[str, ObjectAsset]) -> dict[tuple[str, str], JointEffort]:
@@ -180,6 +182,7 @@ class _Run:
         record: EpisodeRecord,
         cfg: EpisodeCfg,
         efforts: Mapping[tuple[str, str], JointEffort],
+        mechanisms: Mapping[str, Callable[[States, float], dict[str, float]]],
     ) -> None:
         self.mj = import_extra("mujoco", extra="bench", needed_by="The second engine")
         self.scene, self.record, self.cfg = scene, record, cfg
@@ -187,7 +190,9 @@ class _Run:
         self.steps = STEP_HZ // cfg.world.record_hz
         self.frame_s = 1.0 / cfg.world.record_hz
         self.efforts = efforts
-        """Efforts of mechanisms such as catches and gaskets, by object and joint; applied at every step."""
+        """Efforts of catches and gaskets, by object and joint; applied at every step."""
+        self.mechanisms = mechanisms
+        """Functions that give the efforts of the mechanisms of objects."""
         for arm in scene.robot.arms:
             key = f"robots.{cfg.robot.name}.{arm.name}"
             self._set(ROBOT, arm.joints, record.arrays[f"{key}.joint_positions"][0])
@@ -224,7 +229,16 @@ class _Run:
             dof = self.scene.dof(owner, joint)
             per_speed = model.dof_M0[dof] / model.opt.timestep
             data.qfrc_applied[dof] += effort(data.qpos[self.scene.qpos(owner, joint)], data.qvel[dof], per_speed)
+        for owner, efforts_of in self.mechanisms.items():
+            joints = {joint: self._joint_state(owner, joint) for joint in self.scene.objects[owner]}
+            for joint, force in efforts_of(joints, model.opt.timestep).items():
+                data.qfrc_applied[self.scene.dof(owner, joint)] += force
         self.mj.mj_step2(model, data)
+
+    def _joint_state(self, owner: str, joint: str) -> JointState:
+        model, dof = self.scene.model, self.scene.dof(owner, joint)
+        position, speed = self.data.qpos[self.scene.qpos(owner, joint)], self.data.qvel[dof]
+        return JointState(float(position), float(speed), float(model.dof_M0[dof] / model.opt.timestep))
 
     def _read(self, rows: Replayed) -> None:
         for arm in self.scene.robot.arms:

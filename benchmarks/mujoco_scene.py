@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,8 @@ from mujoco_shapes import CONTACT_SOLREF, ShapeBuilder, Surface, placed
 from unlatch.objects.annotation import PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.friction import OBJECT_FRICTION
-from unlatch.objects.scene_object import SPINDLE_KG_M2
+from unlatch.objects.mechanisms import Mimic, Spring
+from unlatch.objects.scene_object import OVERLAP_M, SPINDLE_KG_M2
 from unlatch.robots.description import ArmCfg, GripperCfg, RobotCfg, base_pose
 from unlatch.robots.models import model_path
 from unlatch.simcore.geometry import Pose
@@ -114,11 +116,19 @@ def build_mujoco_scene(robot: RobotCfg, assets: Mapping[str, ObjectAsset], layou
         if place.plinth_size_m is not None and place.T_world_plinth is not None:
             _add_box(build, plinth_name(name), place.plinth_size_m, place.T_world_plinth)
         objects[name] = _add_object(build, name, asset, place.T_world_root)
-    build.shapes.add_pairs({ROBOT: _apart_links(robot)})
+        _add_gears(build, name, asset)
+    apart = {ROBOT: _apart_links(robot)}
+    solid = {name: asset for name, asset in assets.items() if asset.articulation.has_solid_parts}
+    if solid:
+        apart |= _apart_parts(build, solid)
+    build.shapes.add_pairs(apart)
     scene = MujocoScene(build.spec.compile(), robot, objects)
     for name, asset in assets.items():
         for joint, damping in asset.damping.items():
             scene.model.dof_damping[scene.dof(name, joint)] = damping
+        for spring in asset.articulation.mechanisms.values():
+            if isinstance(spring, Spring):
+                scene.model.dof_damping[scene.dof(name, spring.joint)] += spring.damping
     return scene
 
 
@@ -232,10 +242,55 @@ def _add_object(build: _Builder, name: str, asset: ObjectAsset, T_world_root: Po
         made.solref_friction[:] = CONTACT_SOLREF
         made.solimp_friction[:2] = DRY_FRICTION_IMPEDANCE
 
+        for spring in asset.articulation.mechanisms.values():
+            if isinstance(spring, Spring) and spring.joint == joint.name:
+                made.stiffness, made.springref = spring.stiffness, spring.rest
+
     def surface_of(link: str, moves: bool) -> Surface:
         return Surface(name, link, moves, OBJECT_FRICTION)
 
     return _add_urdf(build, name, asset.model, T_world_root, surface_of, finish)
+
+
+def _add_gears(build: _Builder, name: str, asset: ObjectAsset) -> None:
+    """Lets the joints of an object follow each other as its mechanisms say."""
+    for gear in asset.articulation.mechanisms.values():
+        if isinstance(gear, Mimic):
+            coupling = build.spec.add_equality(name1=_name(name, gear.joint), name2=_name(name, gear.follows))
+            coupling.type = build.mj.mjtEq.mjEQ_JOINT
+            coupling.objtype = build.mj.mjtObj.mjOBJ_JOINT
+            coupling.data[:5] = [gear.offset, gear.ratio, 0.0, 0.0, 0.0]
+            coupling.solref[:] = CONTACT_SOLREF
+
+
+def _apart_parts(build: _Builder, assets: Mapping[str, ObjectAsset]) -> dict[str, set[frozenset[str]]]:
+    """Returns the pairs of links of each object that never touch: neighbours, and links that overlap at rest."""
+    model = build.spec.compile()
+    data = build.mj.MjData(model)
+    apart = {}
+    for name, asset in assets.items():
+        for joint, position in asset.rest_positions.items():
+            data.qpos[model.jnt_qposadr[model.joint(_name(name, joint)).id]] = position
+    build.mj.mj_kinematics(model, data)
+    build.mj.mj_comPos(model, data)
+    for name, asset in assets.items():
+        links = asset.model.links
+        pairs = {frozenset((joint.parent, joint.child)) for joint in asset.model.joints.values()}
+        pairs |= {frozenset((link, other)) for link in links for other in rigid_links(asset.model, link)}
+        geoms = {link: _geoms_of(model, _name(name, link)) for link in links}
+        for first, second in combinations(links, 2):
+            gaps = [
+                build.mj.mj_geomDistance(model, data, a, b, 0.01, None) for a in geoms[first] for b in geoms[second]
+            ]
+            if min(gaps, default=1.0) < -OVERLAP_M:
+                pairs.add(frozenset((first, second)))
+        apart[name] = pairs
+    return apart
+
+
+def _geoms_of(model: Any, body: str) -> range:
+    number = model.body(body).id
+    return range(model.body_geomadr[number], model.body_geomadr[number] + model.body_geomnum[number])
 
 
 def _add_urdf(

@@ -67,8 +67,7 @@ def spring_drives(
 class ActingMechanisms(Module):
     """The mechanisms of one object in a world.
 
-    Each mechanism that holds joints has a buffer with its name: (k,) int8, 1 for each of its k joints that it holds
-    now, else 0.
+    Each mechanism that holds joints has a buffer with its name: (k,) booleans, whether it holds each of its joints now.
     """
 
     def __init__(self, body: Body, articulation: Articulation, model: UrdfModel, drives: DriveGroup) -> None:
@@ -100,6 +99,7 @@ class ActingMechanisms(Module):
             gates += added
         self.gates = JointGates(body, gates)
         """What holds, pushes and pulls the joints."""
+        drives.gates = self.gates
         self._held_by = {
             name: [[row for row in rows if gates[row].joint == joint] for joint in self.mechanisms[name].held_joints]
             for name, rows in self._rows.items()
@@ -167,10 +167,10 @@ class ActingMechanisms(Module):
         self.gates.forget()
 
     def held(self) -> dict[str, np.ndarray]:
-        """Returns for each mechanism that holds joints (k,) int8, 1 for each of its k joints that it holds now."""
+        """Returns for each mechanism that holds joints (k,) booleans, one for each of its joints."""
         is_held = self.gates.is_held()
         return {
-            name: np.array([is_held[rows].any() for rows in by_joint], dtype=np.int8)
+            name: np.array([is_held[rows].any() for rows in by_joint], dtype=bool)
             for name, by_joint in self._held_by.items()
         }
 

@@ -38,6 +38,7 @@ from unlatch.objects.mechanisms import KINDS, Mechanism
 from unlatch.simcore.errors import AssetError, ConfigError, close_matches, shorten
 from unlatch.simcore.files import read_text
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.state import KEY_WORD
 
 _REQUIRED = object()
 
@@ -367,6 +368,12 @@ def articulation_from_dict(data: Any, *, where: str) -> Articulation:
         raise reader.fail("parts", "is empty. Name at least one part, or set `free: true` for an object to carry.")
     known = {"schema", "category", "source", "scale", "parts", "handles", "free", "keypoints", "regions"}
     known |= {"mechanisms", "parts_collide"}
+    mechanisms = reader.sections("mechanisms", {})
+    for name in mechanisms:
+        if not KEY_WORD.match(name):
+            raise reader.fail(
+                f"mechanisms.{name}", "has a name with other characters than letters, digits, '_' and '-'. Rename it."
+            )
     return Articulation(
         category=reader.text("category"),
         source={str(k): str(v) for k, v in reader.section("source", {}).data.items()},
@@ -379,7 +386,7 @@ def articulation_from_dict(data: Any, *, where: str) -> Articulation:
         regions={name: read_region(region) for name, region in reader.sections("regions").items()}
         if "regions" in reader.data
         else None,
-        mechanisms={name: read_mechanism(mechanism) for name, mechanism in reader.sections("mechanisms", {}).items()},
+        mechanisms={name: read_mechanism(mechanism) for name, mechanism in mechanisms.items()},
         parts_collide=reader.boolean("parts_collide") if "parts_collide" in reader.data else None,
         extra={str(k): v for k, v in reader.data.items() if k not in known},
     )

@@ -7,8 +7,8 @@ counts as closed and as the rest of a joint is told by `closed_position`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 from typing import Annotated, Any, ClassVar
 
@@ -358,6 +358,37 @@ class SoftClose(Mechanism):
     """Opening below which it acts [rad or m]."""
     speed: Positive
     """Speed above which it brakes a closing part [rad/s or m/s]."""
+
+
+_LENGTHS = {"free_at": "by", "at": "by", "range": "by"}
+"""The joint of which a field is a position or distance; of the others in `_OF_JOINT`, it is the first that is named."""
+_OF_JOINT = ("play", "press", "pops_to", "reach", "positions", "rest", "offset", "speed")
+_EFFORTS = {"effort": 3.0, "strength": 3.0, "stiffness": 2.0, "damping": 2.5}
+"""Powers of the length with which fields of a joint that slides grow, see `scaled_object`; of one that turns, efforts
+and what multiplies an angle grow by one power or two more."""
+
+
+def scaled(mechanism: Mechanism, factor: float, slides: Collection[str]) -> Mechanism:
+    """Returns a mechanism of an object whose lengths are multiplied; `slides` are its joints that slide.
+
+    Forces change with the third power of `factor`, and speeds with the root.
+    """
+    own = mechanism.joints_named[0] in slides
+    values: dict[str, Any] = {}
+    for field in fields(mechanism):
+        value = getattr(mechanism, field.name)
+        by = own if field.name in _OF_JOINT else getattr(mechanism, _LENGTHS.get(field.name, ""), None) in slides
+        times = factor if by and (field.name in _OF_JOINT or field.name in _LENGTHS) else 1.0
+        if field.name == "ratio" and isinstance(mechanism, Mimic):
+            times = (factor if own else 1.0) / (factor if mechanism.follows in slides else 1.0)
+        elif field.name == "speed":
+            times = factor**0.5 if own else factor**-0.5
+        elif field.name in _EFFORTS:
+            more = 0.0 if own else 1.0 if field.name in ("effort", "strength") else 2.0
+            times = factor ** (_EFFORTS[field.name] + more)
+        if times != 1.0:
+            values[field.name] = tuple(each * times for each in value) if isinstance(value, tuple) else value * times
+    return replace(mechanism, **values)
 
 
 KINDS: dict[str, type[Mechanism]] = {

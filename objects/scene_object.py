@@ -25,6 +25,8 @@ SPINDLE_KG_M2 = 3e-5
 """Inertia that turns with a knob or lever behind its panel: spindle, valve, gear. The value is that of a brass plug of
 3 by 4.5 cm. A plastic knob alone has a tenth of it. So light a part rattles between two pads that press it, because
 Bullet's contact solver does not converge."""
+OVERLAP_M = 5e-4
+"""Depth from which two links overlap [m]."""
 ROLLING_FRICTION_M = 1e-3
 """Arm of the rolling friction of free objects, so that a round one comes to rest [m]."""
 _NO_CATCH, _NO_GASKET = Catch(leave_n=0.0, reach_m=0.0), Gasket(pull_n=0.0, reach_m=0.0)
@@ -73,10 +75,24 @@ class SceneObject(Module):
         self.root_quat_xyzw = Buffer()
         self.joint_positions = Buffer()
         self.joint_velocities = Buffer()
+        if asset.articulation.has_solid_parts:
+            self._ignore_overlaps()
         if asset.free:
             body.set_rolling_friction(ROLLING_FRICTION_M)
             self.root_linear_velocity = Buffer()
             self.root_angular_velocity = Buffer()
+
+    def _ignore_overlaps(self) -> None:
+        """Switches contacts off between links that overlap while all parts rest: their colliders are too coarse.
+
+        Links that meet in another pose, as a drawer and the door before it, stay solid.
+        """
+        if self.asset.articulation.mechanisms:
+            self.set_joints(self.asset.rest_positions)
+        else:
+            self.set_joints(self.asset.articulation.closed_positions())
+        for first, second in self.body.find_overlaps(OVERLAP_M):
+            self.body.ignore_collision(self.body, first, second)
 
     @property
     def free(self) -> bool:

@@ -27,6 +27,7 @@ from unlatch.objects.annotation_entries import FixedHandle, Region
 from unlatch.objects.annotation_reader import read_articulation
 from unlatch.objects.articulated_object import PHYSICS_FILE, ObjectAsset
 from unlatch.objects.config import OTHER_SIDES, RestsOn
+from unlatch.objects.mechanisms import scaled
 from unlatch.simcore.cache import cache_root, cached_folder, json_hash
 from unlatch.simcore.files import plain_name
 from unlatch.simcore.geometry import Pose, turn_to_x
@@ -337,7 +338,9 @@ def scaled_model(model: UrdfModel, factor: float) -> UrdfModel:
         )
         for name, link in model.links.items()
     }
-    return UrdfModel(model.name, links, {name: _scaled_joint(joint, factor) for name, joint in model.joints.items()})
+    slides = {name for name, joint in model.joints.items() if joint.kind == "prismatic"}
+    joints = {name: _scaled_joint(joint, factor, slides) for name, joint in model.joints.items()}
+    return UrdfModel(model.name, links, joints)
 
 
 def scaled_pose(pose: Pose, factor: float) -> Pose:
@@ -356,13 +359,17 @@ def _scaled_inertial(inertial: Inertial | None, factor: float) -> Inertial | Non
     return Inertial(inertial.mass_kg * factor**3, inertial.com_link * factor, inertial.inertia * factor**5)
 
 
-def _scaled_joint(joint: Joint, factor: float) -> Joint:
-    limits = factor if joint.kind == "prismatic" else 1.0
+def _scaled_joint(joint: Joint, factor: float, slides: Collection[str]) -> Joint:
+    limits, follows = factor if joint.name in slides else 1.0, joint.follows
+    if follows is not None:
+        ratio = follows.ratio * limits / (factor if follows.joint in slides else 1.0)
+        follows = replace(follows, ratio=ratio, offset=follows.offset * limits)
     return replace(
         joint,
         T_parent_joint=scaled_pose(joint.T_parent_joint, factor),
         lower=joint.lower * limits,
         upper=joint.upper * limits,
+        follows=follows,
     )
 
 
@@ -375,7 +382,8 @@ def scaled_object(asset: ObjectAsset, factor: float) -> ObjectAsset:
     Raises:
         AssetError: The temporary folder cannot be written.
     """
-    articulation = _scaled_articulation(asset.articulation, factor)
+    slides = {name for name, joint in asset.model.joints.items() if joint.kind == "prismatic"}
+    articulation = _scaled_articulation(asset.articulation, factor, slides)
     model = scaled_model(asset.model, factor)
     is_slide = {name: joint.kind == "prismatic" for name, joint in model.joints.items()}
     files = {
@@ -408,8 +416,8 @@ def scaled_object(asset: ObjectAsset, factor: float) -> ObjectAsset:
     )
 
 
-def _scaled_articulation(articulation: Articulation, factor: float) -> Articulation:
-    """Returns an annotation with all lengths multiplied; directions stay."""
+def _scaled_articulation(articulation: Articulation, factor: float, slides: Collection[str]) -> Articulation:
+    """Returns an annotation with all lengths multiplied; directions stay. `slides` are joints that slide."""
 
     def scaled_points(points: Mapping[str, FramedVector]) -> dict[str, FramedVector]:
         return {name: FramedVector(point.frame, point.xyz * factor) for name, point in points.items()}
@@ -437,6 +445,7 @@ def _scaled_articulation(articulation: Articulation, factor: float) -> Articulat
             for name, handle in articulation.handles.items()
         },
         keypoints=scaled_points(articulation.keypoints),
+        mechanisms={name: scaled(mechanism, factor, slides) for name, mechanism in articulation.mechanisms.items()},
         regions=None
         if regions is None
         else {

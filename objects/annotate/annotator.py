@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
 
+from unlatch.objects.annotate.couplings import find_mechanisms, stated_couplings
 from unlatch.objects.annotate.grips import body_point, button_grip, find_grip, is_small_stud, is_uncovered, push_point
 from unlatch.objects.annotate.joints import (
     JointChoice,
     all_joint_ends,
     fitting_joints,
     joint_choices,
+    rails_of,
 )
 from unlatch.objects.annotate.peer_info import PeerInfo, read_peer_info, with_peer_info
 from unlatch.objects.annotate.posing import Ends, PosedObject, pose_object
@@ -30,6 +32,7 @@ from unlatch.objects.annotation import (
     Part,
     PartKind,
 )
+from unlatch.objects.mechanisms import Mechanism
 from unlatch.objects.turned_object import scaled_model, scaled_pose
 from unlatch.objects.validation import articulation_problems, raise_problems
 from unlatch.simcore.errors import ConfigError
@@ -293,7 +296,22 @@ def annotate_source(source: SourceObject, cfg: AnnotateCfg | None = None) -> Ann
         for c in every
         if c.refusal or c.joint.name in problems
     }
-    return AnnotationResult(replace(whole, parts=entries), model, size, refused, reasons, source.notices)
+    whole = replace(whole, parts=entries, mechanisms=_coupled(model, geometry, ends, scale, entries))
+    notices = (*source.notices, *stated_couplings(model)[1])
+    return AnnotationResult(whole, model, size, refused, reasons, notices)
+
+
+def _coupled(
+    model: UrdfModel, geometry: ObjectGeometry, ends: Ends, scale: float, parts: Mapping[str, Part]
+) -> dict[str, Mechanism]:
+    """Returns the mechanisms that couple annotated parts with other joints; `model` is in metres."""
+    unit = {name: scale if joint.kind == "prismatic" else 1.0 for name, joint in model.joints.items()}
+    metres = {name: (closed * unit[name], opened * unit[name]) for name, (closed, opened) in ends.items()}
+    found = find_mechanisms(model, rails_of(geometry, ends), metres)
+    reached = {part.joint for part in parts.values()}
+    while more := {j for each in found.values() for j in each.joints_named if reached & {*each.joints_named}} - reached:
+        reached |= more
+    return {name: each for name, each in found.items() if reached & {*each.joints_named}}
 
 
 def _without_visuals(model: UrdfModel) -> UrdfModel:

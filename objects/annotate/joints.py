@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unlatch.objects.annotate.couplings import find_rails
 from unlatch.objects.annotate.posing import Ends, body_along, surface_points
 from unlatch.objects.annotate.source import ObjectGeometry, base_scale, check_extent
 from unlatch.objects.annotation import SMALL_RANGE_RAD
@@ -144,11 +145,13 @@ def joint_choices(
         metres, _ = base_scale(geometry.source, extent, scale=scale, size_m=size_m)
         check_extent(metres * extent, where=str(geometry.source.file.parent))
     closed = {name: end[0] for name, end in ends.items()}
+    rails = rails_of(geometry, ends)
     choices = []
     for joint in geometry.model.joints.values():
         if joint.moves:
             names = part_names(geometry, joint)
-            refusal = _refuse_range(joint, metres) or _refuse_part(geometry, joint, names, extent, closed)
+            is_rail = f"is a rail on which '{rails[joint.name]}' slides" if joint.name in rails else ""
+            refusal = is_rail or _refuse_range(joint, metres) or _refuse_part(geometry, joint, names, extent, closed)
             lower, upper = joint_limits(joint)
             large = LARGE_RANGE_SHARE * extent if joint.kind == "prismatic" else SMALL_RANGE_RAD
             choices.append(JointChoice(joint, names, refusal, upper - lower >= large))
@@ -173,6 +176,12 @@ def fitting_joints(geometry: ObjectGeometry, choices: list[JointChoice]) -> list
             path=str(geometry.source.file.parent),
         )
     return fitting
+
+
+def rails_of(geometry: ObjectGeometry, ends: Ends) -> dict[str, str]:
+    """Returns the joints of rails of telescopic slides, each with the joint that slides on it; see `find_rails`."""
+    closed = {name: end[0] for name, end in ends.items()}
+    return find_rails(geometry, lambda links: _is_hidden(geometry, links, closed))
 
 
 def all_joint_ends(geometry: ObjectGeometry) -> dict[str, tuple[float, float]]:

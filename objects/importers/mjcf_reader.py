@@ -25,7 +25,7 @@ from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mjcf import FREE, HINGE, SLIDE, CompiledMjcf, mjcf_pose
 from unlatch.simcore.registry import import_extra
-from unlatch.simcore.urdf.model import Link, Shape
+from unlatch.simcore.urdf.model import Follows, Link, Shape
 from unlatch.simcore.urdf.reader import is_shared_folder
 
 
@@ -140,13 +140,17 @@ def _body_joint(
 ) -> BodyJoint:
     m, d = file.model, file.data
     T_joint, axis, kind = bodies[second].T_file_body, np.array([1.0, 0.0, 0.0]), "fixed"
-    lower, upper, values = -np.inf, np.inf, {}
+    lower, upper, values, follows = -np.inf, np.inf, {}, None
     if joint is not None:
         T_joint = Pose(T_joint.R, np.array(d.xanchor[joint], dtype=float))
         axis = T_joint.R.T @ np.array(d.xaxis[joint], dtype=float)
         kind = "prismatic" if m.jnt_type[joint] == SLIDE else "revolute"
         dof = int(m.jnt_dofadr[joint])
         values = {"damping": float(np.ravel(m.dof_damping[dof])[0]), "friction": float(m.dof_frictionloss[dof])}
+        coupled = {follower: (leader, *numbers) for follower, leader, numbers in file.coupled_joints()}
+        if name in coupled:
+            leader, offset, ratio = coupled[name]
+            follows = Follows(leader, ratio, offset)
         if m.jnt_limited[joint]:
             drawn = float(m.qpos0[m.jnt_qposadr[joint]])
             lower, upper = (float(end) - drawn for end in m.jnt_range[joint])
@@ -162,12 +166,11 @@ def _body_joint(
         lower=lower,
         upper=upper,
         values=values,
+        follows=follows,
     )
 
 
 def _couplings(file: MjcfFile) -> Iterator[str]:
-    for follower, leader, _ in file.coupled_joints():
-        yield f"joint '{follower}' follows '{leader}' by an equality, which is not carried over: it moves by itself"
     if file.model.ntendon:
         yield f"left out: {file.model.ntendon} tendons"
 

@@ -104,7 +104,7 @@ def find_doubts(source: SourceObject) -> list[Doubt]:
             if found is not None:
                 doubts.append(found)
                 joint = found.joint or joint
-    return [*doubts, *_find_bare_links(geometry), *_find_couplings(source)]
+    return [*doubts, *_find_bare_links(geometry)]
 
 
 def write_mended(source: SourceObject, doubts: list[Doubt], folder: Path, *, force: bool) -> Path:
@@ -374,18 +374,6 @@ def _find_bare_links(geometry: ObjectGeometry) -> Iterator[Doubt]:
                 f"link '{link.name}' has no <collision>: a hand meets its <visual>. Mend: the same shapes as "
                 "<collision>.",
                 link=link.name,
-            )
-
-
-def _find_couplings(source: SourceObject) -> Iterator[Doubt]:
-    if source.original is not None:
-        return
-    for joint in parse_xml(source.folder / source.urdf).findall("joint"):
-        mimic = joint.find("mimic")
-        if mimic is not None:
-            yield Doubt(
-                f"joint '{joint.get('name')}' follows '{mimic.get('joint')}' by <mimic>, which is not carried over: it "
-                "moves by itself."
             )
 
 

@@ -25,6 +25,7 @@ from unlatch.simcore.meshes.mesh_reader import read_pieces
 from unlatch.simcore.meshes.mesh_store import mesh_dependencies
 from unlatch.simcore.urdf.model import (
     SIZE_ATTRIBUTES,
+    Follows,
     Inertial,
     Link,
     Shape,
@@ -270,7 +271,7 @@ def _read_joint(file: SdfFile, key: str, bodies: dict[str, FileBody]) -> BodyJoi
     first, second = file.link_at(key, "parent"), file.link_at(key, "child")
     T_joint = file.pose(key)
     axis = element.find("axis")
-    direction, values = np.array([0.0, 0.0, 1.0]), {}
+    direction, values, follows = np.array([0.0, 0.0, 1.0]), {}, None
     if axis is not None:
         xyz = axis.find("xyz")
         direction = np.array(file.numbers(xyz, 3, where, "0 0 1"))
@@ -283,10 +284,7 @@ def _read_joint(file: SdfFile, key: str, bodies: dict[str, FileBody]) -> BodyJoi
         values = {
             tag: axis.findtext(f".//{tag}") for tag in ("lower", "upper", "effort", "velocity", "damping", "friction")
         }
-        if axis.find("mimic") is not None:
-            file.notices.append(
-                f"joint '{key}' follows another by <mimic>, which is not carried over: it moves by itself"
-            )
+        follows = _read_mimic(file, where, scope, axis.find("mimic"))
     if kind != "fixed" and float(np.linalg.norm(direction)) < 1e-6:
         raise file.error(where, "has an axis of length 0. Correct it.")
     number = {tag: _number(file, where, text) for tag, text in values.items() if text is not None}
@@ -302,7 +300,20 @@ def _read_joint(file: SdfFile, key: str, bodies: dict[str, FileBody]) -> BodyJoi
         lower=number.pop("lower", -np.inf),
         upper=number.pop("upper", np.inf),
         values=number,
+        follows=follows,
     )
+
+
+def _read_mimic(file: SdfFile, where: str, scope: str, mimic: ET.Element | None) -> Follows | None:
+    """Returns how a joint follows another one: multiplier * (position - reference) + offset."""
+    if mimic is None:
+        return None
+    ratio, offset, reference = (
+        _number(file, where, mimic.findtext(tag) or unset)
+        for tag, unset in (("multiplier", "1"), ("offset", "0"), ("reference", "0"))
+    )
+    leader = f"{scope}{mimic.get('joint', '')}".replace(_SCOPE, "_")
+    return Follows(leader, ratio, offset - ratio * reference)
 
 
 def _number(file: SdfFile, where: str, text: str) -> float:

@@ -241,7 +241,7 @@ class UrdfConverterCfg(AssetConverterBaseCfg):
     root_link_name: str | None = None
     """The root link, as a check; None: none."""
     convert_mimic_joints_to_normal_joints: bool = False
-    """Whether to leave out the notice that a joint with `<mimic>` moves by itself."""
+    """Whether a joint with `<mimic>` moves by itself in the output, which then has no `<mimic>`."""
     replace_cylinders_with_capsules: bool | None = None
     """Cylinders stay cylinders: true is refused."""
 
@@ -291,10 +291,10 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
     `physics.json` beside it.
 
     Note:
-        `<mimic>`, `<transmission>` and `<gazebo>` are not carried over; a notice says so.
+        `<transmission>` and `<gazebo>` are not carried over; a notice says so.
     """
 
-    VERSION = 5
+    VERSION = 6
 
     def _source_files(self) -> dict[str, Path]:
         self._source = read_urdf(self._asset)
@@ -312,7 +312,7 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
                 "it, or leave the key out.",
                 key="root_link_name",
             )
-        notices = _list_left_out(root, mimics=not cfg.convert_mimic_joints_to_normal_joints)
+        notices = _list_left_out(root)
         surfaces = read_surfaces(model, self._folder, where=where)
         placed = [
             mesh.moved(model.link_pose(name))
@@ -436,7 +436,8 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
         if joint.kind != "continuous" and joint.lower == joint.upper:
             notices.append(f"joint '{joint.name}' has no range: both limits are {joint.lower:g}")
         damping = self.cfg.default_drive_damping if self.cfg.override_joint_dynamics else joint.damping
-        return replace(joint, axis=joint.axis / np.linalg.norm(joint.axis), damping=damping)
+        follows = None if self.cfg.convert_mimic_joints_to_normal_joints else joint.follows
+        return replace(joint, axis=joint.axis / np.linalg.norm(joint.axis), damping=damping, follows=follows)
 
     def _make_drive(self, joint: Joint) -> dict[str, float | str]:
         """Returns the drive of a joint; `joint.damping` is already the chosen one."""
@@ -482,11 +483,9 @@ def _store_visual(shape: Shape, placed: PlacedMesh, store: MeshStore) -> Shape:
     return replace(shape, rgba=placed.rgba, mesh=file, path=store.folder / file)
 
 
-def _list_left_out(root: ET.Element, *, mimics: bool) -> list[str]:
+def _list_left_out(root: ET.Element) -> list[str]:
     """Returns a line for each kind of element that the output leaves out."""
-    followers = [str(joint.get("name")) for joint in root.findall("joint") if joint.find("mimic") is not None]
-    notices = [f"<mimic> is not carried over: {', '.join(followers)} moves by itself"] if followers and mimics else []
-    return notices + [
+    return [
         f"<{tag}> is not carried over" for tag in ("transmission", "gazebo") if next(root.iter(tag), None) is not None
     ]
 

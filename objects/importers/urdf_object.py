@@ -153,10 +153,11 @@ def facing_model(
         root += "_"
     T_root_source = Pose(turn_to_x(turn), np.zeros(3))
     moving = {part.joint for part in articulation.parts.values()}
+    moving |= {joint for each in articulation.mechanisms.values() for joint in each.joints_named}
     joints = {
         name: joint
         if name in moving
-        else replace(joint, kind="fixed", T_parent_joint=joint.child_pose(held.get(name, 0.0)))
+        else replace(joint, kind="fixed", follows=None, T_parent_joint=joint.child_pose(held.get(name, 0.0)))
         for name, joint in model.joints.items()
     }
     standing = "stands_on_" + root
@@ -182,7 +183,7 @@ def _to_owner(model: UrdfModel, link: str) -> tuple[str, Pose]:
     return owner, model.link_pose(owner).inverse() @ model.link_pose(link)
 
 
-VERSION = 11
+VERSION = 12
 """Raise it with every change of the output: cached objects are then converted again."""
 
 DENSITY_KG_M3 = 400.0

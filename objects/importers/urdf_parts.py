@@ -15,7 +15,7 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mesh_reader import MeshPiece
 from unlatch.simcore.meshes.obj_file import format_obj
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
-from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel
+from unlatch.simcore.urdf.model import Follows, Joint, Link, Shape, ShapeKind, UrdfModel
 
 WORLD = ""
 """Key of what does not move: everything without a rigid body."""
@@ -78,10 +78,13 @@ class BodyJoint:
     upper: float = np.inf
     values: Mapping[str, float] = field(default_factory=dict)
     """What the file states of `damping`, `friction`, `effort` and `velocity`, as in a URDF."""
+    follows: Follows | None = None
+    """The joint that it follows, by its name in the URDF, from the pose that the file shows."""
 
     def to_urdf(self, T_parent_joint: Pose, parent: str, child: str) -> Joint:
         """Returns the joint of a URDF between two links; values that no joint can have are left out."""
-        joint = Joint(self.name, self.kind, parent, child, T_parent_joint, self.T_second.R @ self.axis)
+        axis = self.T_second.R @ self.axis
+        joint = Joint(self.name, self.kind, parent, child, T_parent_joint, axis, follows=self.follows)
         if joint.kind == "fixed":
             return joint
         given: dict[str, Any] = {name: value for name, value in self.values.items() if 0.0 < value < ENDLESS}

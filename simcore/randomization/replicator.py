@@ -165,6 +165,8 @@ class physics_view:  # noqa: N801 - a module of Replicator
         joint_friction: Value | None = None,
         catch_efforts: Value | None = None,
         gasket_efforts: Value | None = None,
+        mechanism_efforts: Value | None = None,
+        mechanism_thresholds: Value | None = None,
         position: Value | None = None,
         orientation: Value | None = None,
         linear_velocity: Value | None = None,
@@ -206,6 +208,10 @@ class physics_view:  # noqa: N801 - a module of Replicator
             catch_efforts: (D,) efforts that must be exceeded to leave a catch [N m or N]; those to get in change in
                 proportion. Joints without a catch keep 0.
             gasket_efforts: (D,) efforts of gaskets at the closed part [N m or N]; positive ones pull it closed.
+            mechanism_efforts: (D,) efforts of springs of mechanisms at the joints, such as of detents and closers
+                [N m or N]; joints without keep 0.
+            mechanism_thresholds: (D,) how far another joint must move to free a joint, such as a lever to free a door
+                [rad or m]; joints that none frees keep 0.
             position: (3,) of the root in the frame of its environment [m].
             orientation: (3,) roll, pitch, yaw of the root [rad]. The controller of an arm assumes an upright base: a
                 tilted arm sags.

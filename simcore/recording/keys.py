@@ -40,6 +40,7 @@ _NAME = r"[A-Za-z0-9_-]+"
 FINGER_JOINTS = "arms with finger joints"
 FREE_OBJECTS = "free objects"
 JUDGED_OBJECTS = "objects whose contacts are judged"
+MECHANISMS = "mechanisms that hold joints"
 REGIONS = "regions"
 SENSORS = "sensors"
 SEVERAL_ARMS = "several arms"
@@ -201,6 +202,14 @@ KEYS: tuple[KeySpec, ...] = (
         "Only for free objects: angular velocity of the root link, world frame.",
         _SINGLE,
         FREE_OBJECTS,
+    ),
+    KeySpec(
+        "objects.<object>.mechanisms.<mechanism>",
+        ("h",),
+        "-",
+        "Only for mechanisms that hold joints: whether it holds each of them, in the order in which it names them.",
+        _FLAG,
+        MECHANISMS,
     ),
     KeySpec("keypoints.<object>.<part>.<keypoint>", (3,), "m", "A keypoint of the annotation, world frame.", _SINGLE),
     KeySpec(

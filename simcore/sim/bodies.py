@@ -506,6 +506,20 @@ class Body:
         if first in self.solid_links and second in other.solid_links:  # each call costs up to 60 us
             p.setCollisionFilterPair(self.body_id, other.body_id, first, second, 0, physicsClientId=self.client)
 
+    def find_overlaps(self, least_m: float) -> list[tuple[str, str]]:
+        """Returns pairs of links of this body that overlap by more than `least_m` now [m]."""
+        found = []
+        solid = sorted(self.solid_links)
+        boxes = {i: p.getAABB(self.body_id, i, physicsClientId=self.client) for i in solid}
+        for first, second in combinations(solid, 2):
+            (low, high), (other_low, other_high) = boxes[first], boxes[second]
+            if any(a > b for a, b in (*zip(low, other_high, strict=True), *zip(other_low, high, strict=True))):
+                continue
+            points = p.getClosestPoints(self.body_id, self.body_id, 0.0, first, second, physicsClientId=self.client)
+            if min((point[8] for point in points), default=0.0) < -least_m:
+                found.append((self.link_names[first], self.link_names[second]))
+        return found
+
     def restore_as_loaded(self, T_world_root: Pose) -> None:
         """Moves the body to a pose with all joints at 0, and drops the contacts that Bullet keeps of it.
 

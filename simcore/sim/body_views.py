@@ -16,6 +16,7 @@ from unlatch.simcore.sim.bodies import ROOT, Body
 from unlatch.simcore.sim.contact_properties import ContactMaterials, ContactOffset
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
 from unlatch.simcore.sim.impedance import MAX_DAMPING_RATIO
+from unlatch.simcore.sim.joint_gates import JointGates
 from unlatch.simcore.sim.joint_mechanisms import ClosedStop, TendonCfg, Tendons
 from unlatch.simcore.sim.pose_estimate_error import PoseEstimateError
 from unlatch.simcore.sim.world import World
@@ -235,6 +236,8 @@ class ArticulationView(BodyView):
         self._add_drive_field("joint_friction", "friction", "N m or N")
         self._add_closed_stop("catch_efforts", "catch_effort", ClosedStop.with_catch_effort, least=0.0)
         self._add_closed_stop("gasket_efforts", "gasket_effort", ClosedStop.with_gasket_effort)
+        self._add_gate_value("mechanism_efforts", "N m or N", JointGates.effort, JointGates.scale_efforts)
+        self._add_gate_value("mechanism_thresholds", "rad or m", JointGates.threshold, JointGates.scale_thresholds)
         self._add_joint_attribute("joint_positions", "rad or m", self._read_positions, self._set_positions)
         self._add_joint_attribute("joint_velocities", "rad/s or m/s", self._read_velocities, self._set_velocities)
         for row, name in enumerate(("lower_dof_limits", "upper_dof_limits")):
@@ -296,6 +299,32 @@ class ArticulationView(BodyView):
                     self._groups[env][joint].set_closed_stop(joint, changed(stop, value))
 
         self._add_joint_attribute(name, "N m or N", read, write, **options)
+
+    def _add_gate_value(
+        self,
+        name: str,
+        unit: str,
+        value_of: Callable[[JointGates, str], float],
+        scale: Callable[[JointGates, str, float], None],
+    ) -> None:
+        """Adds a value of the joints' gates; joints without have 0 and keep it."""
+
+        def read(env: int) -> Array:
+            gates = [self._groups[env][joint].gates for joint in self.joints]
+            return np.array([0.0 if g is None else value_of(g, j) for g, j in zip(gates, self.joints, strict=True)])
+
+        def write(env: int, values: Array) -> None:
+            for joint, value, old in zip(self.joints, values.tolist(), read(env).tolist(), strict=True):
+                gates = self._groups[env][joint].gates
+                if gates is not None and old > 0.0:
+                    scale(gates, joint, value / old)
+                elif value != 0.0:
+                    raise WorldError(
+                        f"{name} of joint '{joint}' is set to {value:g}, but no mechanism of the object has such a "
+                        "value there. Give this joint 0, or state a mechanism in the annotation."
+                    )
+
+        self._add_joint_attribute(name, unit, read, write, least=0.0)
 
     def _split_by_group(self, env: int, field: str) -> list[tuple[DriveGroup, str, list[str], list[int]]]:
         """Splits a member's joints by drive group and mode: group, name of its field, joint names and their places."""

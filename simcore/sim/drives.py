@@ -15,6 +15,7 @@ from unlatch.simcore.errors import WorldError
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.core import Acts
 from unlatch.simcore.sim.impedance import MAX_DAMPING_RATIO, ImpedanceServo
+from unlatch.simcore.sim.joint_gates import JointGates
 from unlatch.simcore.sim.joint_mechanisms import ClosedStop
 from unlatch.simcore.sim.world import World
 
@@ -101,6 +102,8 @@ class DriveGroup:
         """Joints with a spring that pulls to where it was attached, or to a target."""
         self._stuck: set[str] = set()
         self._changed: set[str] = set()
+        self.gates: JointGates | None = None
+        """What holds, pushes and pulls its joints beside their drives; None: nothing does."""
         self.closed_stops: dict[str, ClosedStop] = {}
         """Catches and gaskets by joint; joints without are left out. `set_closed_stop` adds them."""
         impedance = [name for name, drive in self.drives.items() if drive.mode is DriveMode.impedance]

@@ -110,6 +110,29 @@ class JointGates:
         """(n,) values and states, of `GATE`: what is written here acts from the next physics step on."""
         body.state.set_gates(table)
 
+    def effort(self, joint: str) -> float:
+        """Returns the largest effort of a spring of these gates at a joint; 0 without one [N m or N]."""
+        return float(self.table["effort"][self._rows_at(joint)].max(initial=0.0))
+
+    def scale_efforts(self, joint: str, factor: float) -> None:
+        """Multiplies the efforts of the springs at a joint, and of their brakes."""
+        rows = self._rows_at(joint)
+        self.table["effort"][rows] *= factor
+        self.table["brake"][rows] *= factor
+
+    def threshold(self, joint: str) -> float:
+        """Returns how far another joint must move from its rest to free a joint; 0 if none frees it so [rad or m]."""
+        return float(self.table["low"][self._rows_at(joint, GateKind.either_way)].max(initial=0.0))
+
+    def scale_thresholds(self, joint: str, factor: float) -> None:
+        """Multiplies how far other joints must move from their rests to free a joint."""
+        self.table["low"][self._rows_at(joint, GateKind.either_way)] *= factor
+
+    def _rows_at(self, joint: str, kind: GateKind | None = None) -> list[int]:
+        """Returns the rows of the gates of a joint, or of those of a kind."""
+        gates = enumerate(self.gates)
+        return [row for row, gate in gates if gate.joint == joint and (kind is None or gate.kinds & kind)]
+
     def forget(self) -> None:
         """Lets the gates find their states anew, from the positions of the joints: after a reset."""
         self.table["is_inside"] = -1

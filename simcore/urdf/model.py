@@ -72,6 +72,15 @@ class Link:
 
 
 @dataclass(frozen=True)
+class Follows:
+    """How a joint follows another one, as `<mimic>` states it: q = ratio * (position of `joint`) + offset."""
+
+    joint: str
+    ratio: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True)
 class Joint:
     """A joint; `T_parent_joint` is the child link's frame at joint position 0."""
 
@@ -91,6 +100,8 @@ class Joint:
     damping: float = 0.0
     has_range: bool = True
     """Whether the file states `lower` or `upper`; without them both are 0, and only a continuous joint moves."""
+    follows: Follows | None = None
+    """The joint that it follows; None: it moves by itself."""
 
     @property
     def moves(self) -> bool:
@@ -321,4 +332,8 @@ def _joint_lines(joint: Joint) -> list[str]:
             f"    <{_format_tag('limit', **limits)}/>",
             f"    <{_format_tag('dynamics', damping=float(joint.damping), friction=float(joint.friction))}/>",
         ]
+        if joint.follows is not None:
+            mimic = joint.follows
+            tag = _format_tag("mimic", joint=mimic.joint, multiplier=float(mimic.ratio), offset=float(mimic.offset))
+            lines.append(f"    <{tag}/>")
     return [*lines, "  </joint>"]

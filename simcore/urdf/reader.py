@@ -21,6 +21,7 @@ from unlatch.simcore.files import home_folder
 from unlatch.simcore.geometry import Pose, matrix_from_rpy
 from unlatch.simcore.urdf.model import (
     SIZE_ATTRIBUTES,
+    Follows,
     Inertial,
     Joint,
     Link,
@@ -289,6 +290,10 @@ def _declared_name(folder: Path) -> str | None:
 MAX_MESH_BYTES = 64_000_000
 
 
+_MIMIC_NUMBERS = (("multiplier", "1"), ("offset", "0"))
+"""Attributes of `<mimic>` and what they are if they are not stated."""
+
+
 def read_urdf(path: Path | str, *, packages: bool = True, meshes_anywhere: bool = False) -> UrdfModel:
     """Reads links, joints and geometry of a URDF.
 
@@ -494,7 +499,15 @@ class _UrdfReader:
             friction=read_number("dynamics", "friction", "0"),
             damping=read_number("dynamics", "damping", "0"),
             has_range=any(find_text("limit", key, "") for key in ("lower", "upper")),
+            follows=self._read_mimic(element, where),
         )
+
+    def _read_mimic(self, element: ET.Element, where: str) -> Follows | None:
+        mimic = element.find("mimic")
+        if mimic is None or not mimic.get("joint"):
+            return None
+        numbers = (self._read_numbers(mimic.get(key, unset), 1, where)[0] for key, unset in _MIMIC_NUMBERS)
+        return Follows(mimic.get("joint", ""), *numbers)
 
     def read_origin(self, element: ET.Element, where: str) -> Pose:
         origin = element.find("origin")

@@ -13,8 +13,11 @@ from unlatch.objects.annotation import Articulation
 from unlatch.objects.annotation_reader import MappingReader, read_mechanism
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.scene_object import SceneObject
+from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.body_views import ArticulationView
 from unlatch.simcore.sim.world import World, WorldCfg
+from unlatch.workflows.checks.mechanism_states import mechanism_problems
 
 pytestmark = pytest.mark.integration
 
@@ -56,6 +59,7 @@ class Rig:
         )
         self.world = world
         self.item = SceneObject(world.load_urdf(path, name="rig", T_world_root=Pose.identity()), asset, world=world)
+        self._frames: list[dict[str, np.ndarray]] = []
 
     def push(self, seconds: float = 0.5, **efforts: float) -> None:
         """Applies efforts to joints for a time, and nothing to the others [N m or N]."""
@@ -64,6 +68,17 @@ class Rig:
         for _ in range(round(30 * seconds)):
             self.world.core.begin_frame()
             self.world.step(8)
+            self.item.update_state()
+            self._frames.append(self.item.state_dict())
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Returns the states of all frames as a record has them."""
+        return {f"objects.rig.{key}": np.array([frame[key] for frame in self._frames]) for key in self._frames[0]}
+
+    def problems(self, **forged: np.ndarray) -> list[str]:
+        """Returns what a check says of the states, some of which may be forged."""
+        arrays = {**self.arrays(), **{f"objects.rig.{key}": value for key, value in forged.items()}}
+        return list(mechanism_problems("rig", self.item.asset, arrays, frame_s=1 / 30))
 
     def q(self, joint: str) -> float:
         return self.item.joint_position(joint)
@@ -114,6 +129,7 @@ def test_a_latched_door_is_held_until_the_lever_has_turned_and_snaps_in_again(ma
     assert rig.held() == [1]
     rig.push(1.0, hinge=40.0)
     assert rig.q("hinge") < 1.2 * LATCH["play"]
+    assert rig.problems() == []
 
 
 def test_a_bolt_that_does_not_snap_keeps_an_open_door_out(make: Make) -> None:
@@ -127,6 +143,7 @@ def test_a_bolt_that_does_not_snap_keeps_an_open_door_out(make: Make) -> None:
     rig.push(0.5)
     rig.push(1.0, hinge=20.0)
     assert rig.q("hinge") < 1.2 * LATCH["play"]
+    assert rig.problems() == []
 
 
 def test_a_latch_holds_with_its_strength_alone(make: Make) -> None:
@@ -157,6 +174,7 @@ def test_a_push_latch_pops_when_it_is_let_go_and_stays_when_it_is_pressed_again(
     rig.push(1.0)
     assert rig.q("drawer") < 0.002
     assert rig.held() == [1]
+    assert rig.problems() == []
 
 
 def test_a_button_lets_the_door_spring_open(make: Make) -> None:
@@ -174,6 +192,7 @@ def test_a_button_lets_the_door_spring_open(make: Make) -> None:
     assert rig.held() == [1]
     rig.push(1.0)
     assert rig.q("hinge") < 0.005
+    assert rig.problems() == []
 
 
 def test_one_drawer_is_open_at_a_time(make: Make) -> None:
@@ -188,6 +207,7 @@ def test_one_drawer_is_open_at_a_time(make: Make) -> None:
     rig.push(0.5, second=6.0)
     assert rig.q("second") > 0.05
     assert rig.held() == [1, 0]
+    assert rig.problems() == []
 
 
 def test_a_lever_turns_only_while_the_dial_is_at_its_place(make: Make) -> None:
@@ -209,16 +229,17 @@ def test_a_lever_turns_only_while_the_dial_is_at_its_place(make: Make) -> None:
 def test_a_childproof_cap_turns_open_only_while_it_is_pressed(make: Make) -> None:
     cap = {"kind": "press_and_turn", "joint": "dial", "by": "button", "at": 0.005}
     rig = make(m=cap, s={"kind": "spring", "joint": "button", "rest": 0.0, "stiffness": 3000.0})
-    rig.push(0.5, dial=1.0)
+    rig.push(0.5, dial=0.2)
     assert rig.q("dial") < 0.004
     rig.push(0.2, dial=0.05, button=-20.0)
     assert rig.q("dial") > 0.3
     rig.push(0.2)
     turned = rig.q("dial")
-    rig.push(0.5, dial=1.0)
+    rig.push(0.5, dial=0.2)
     assert rig.q("dial") == pytest.approx(turned, abs=0.01)
     rig.push(0.2, dial=-0.05)
     assert rig.q("dial") < turned - 0.3
+    assert rig.problems() == []
 
 
 def test_a_knob_clicks_into_its_positions(make: Make) -> None:
@@ -303,3 +324,98 @@ def test_the_state_of_mechanisms_is_recorded_and_written_back(make: Make) -> Non
     other.item.load_state_dict(state)
     other.item.write_replay_data()
     assert (other.held("m"), other.held("p")) == ([1], [0])
+
+
+CUPBOARD = """<robot name="cupboard">
+<link name="body"/>
+<link name="door"><inertial><origin xyz="0 0.2 0"/><mass value="2"/>
+<inertia ixx="0.03" iyy="0.03" izz="0.03" ixy="0" ixz="0" iyz="0"/></inertial>
+<collision><origin xyz="0 0.2 0"/><geometry><box size="0.02 0.4 0.4"/></geometry></collision></link>
+<link name="tray"><inertial><mass value="1"/>
+<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
+<collision><geometry><box size="0.2 0.2 0.1"/></geometry></collision></link>
+<joint name="hinge" type="revolute"><parent link="body"/><child link="door"/><origin xyz="0 -0.2 0"/>
+<axis xyz="0 0 -1"/><limit lower="0" upper="1.8" effort="9" velocity="9"/></joint>
+<joint name="rail" type="prismatic"><parent link="body"/><child link="tray"/><origin xyz="{x} 0 0"/>
+<axis xyz="1 0 0"/><limit lower="0" upper="0.3" effort="9" velocity="9"/></joint></robot>"""
+"""A tray behind a door; at x = -0.12, 1 cm is between them."""
+
+
+@pytest.mark.parametrize(("x", "solid", "waits"), [(-0.12, True, True), (-0.12, False, False), (-0.1, True, False)])
+def test_a_tray_waits_for_the_door_before_it_unless_their_colliders_overlap_at_rest(
+    tmp_path: Path, x: float, solid: bool, waits: bool
+) -> None:
+    path = tmp_path / "cupboard.urdf"
+    path.write_text(CUPBOARD.format(x=x))
+    closer = read_mechanism(
+        MappingReader({"kind": "closer", "joint": "hinge", "effort": 20.0, "speed": 1.0}, where="closer")
+    )
+    articulation = Articulation("cupboard", {}, {}, mechanisms={"closer": closer}, parts_collide=solid)
+    asset = ObjectAsset("it", "cupboard", "0", "urdf", path, articulation, "", np.zeros((2, 3)))
+    with World(WorldCfg(gravity_m_s2=0.0)) as world:
+        body = world.load_urdf(path, name="it", T_world_root=Pose.identity(), self_collision=solid)
+        item = SceneObject(body, asset, world=world)
+        item.drives.set_effort("rail", 4.0)
+        world.step(120)
+        assert (item.joint_position("rail") < 0.02) == waits
+        item.set_joints({"rail": 0.0, "hinge": 1.7})
+        item.drives.set_effort("hinge", 25.0)
+        world.step(120)
+        assert item.joint_position("rail") > 0.2
+
+
+def test_a_door_that_opens_while_its_latch_holds_is_a_false_record(make: Make) -> None:
+    rig = make(m=LATCH, spring=LEVER_SPRING)
+    rig.push(0.5, hinge=10.0)
+    arrays = rig.arrays()
+    positions, held = arrays["objects.rig.joint_positions"], arrays["objects.rig.mechanisms.m"]
+    opened = positions.copy()
+    opened[5:, rig.item.joint_index("hinge")] = 0.5
+    (said,) = rig.problems(joint_positions=opened)
+    assert said == "'objects.rig.mechanisms.m' of frame 5: it holds 'hinge', which is open by 0.5 (10 frames)."
+    denied = held.copy()
+    denied[5:] = False
+    (said,) = rig.problems(**{"joint_positions": opened, "mechanisms.m": denied})
+    assert "frame 5: 'hinge' is open by 0.5, and nothing freed it" in said
+    closed = positions.copy()
+    closed[:, rig.item.joint_index("hinge")] = 0.0
+    (said,) = rig.problems(**{"joint_positions": closed, "mechanisms.m": denied})
+    assert "frame 5: it does not hold 'hinge', which is closed, and 'lever' does not free it" in said
+    turned = positions.copy()
+    turned[:, rig.item.joint_index("lever")] = 0.8
+    (said,) = rig.problems(joint_positions=turned)
+    assert "frame 0: it holds 'hinge', which 'lever' frees (15 frames)" in said
+
+
+def test_a_push_latch_that_changes_unpressed_is_a_false_record(make: Make) -> None:
+    rig = make(m=PUSH_LATCH, friction=0.5)
+    rig.push(0.5)
+    held = rig.arrays()["objects.rig.mechanisms.m"].copy()
+    held[7:] = False
+    (said,) = rig.problems(**{"mechanisms.m": held})
+    assert "frame 7: it changes, and 'drawer' is at" in said
+
+
+def test_a_frozen_lever_that_moves_is_a_false_record(make: Make) -> None:
+    rig = make(m={"kind": "interlock", "joint": "lever", "by": "dial", "range": [1.9, 2.1]})
+    rig.push(0.5)
+    positions = rig.arrays()["objects.rig.joint_positions"].copy()
+    positions[6:, rig.item.joint_index("lever")] = 0.4
+    (said,) = rig.problems(joint_positions=positions)
+    assert "frame 6: it holds 'lever', which moves by 0.4" in said
+
+
+def test_efforts_and_thresholds_of_mechanisms_can_be_changed(make: Make) -> None:
+    knob = {"kind": "detent", "joint": "dial", "positions": [0.0, 0.5], "effort": 0.1, "reach": 0.2}
+    rig = make(m=LATCH, knob=knob)
+    view = ArticulationView(rig.world, [rig.item.body], name="it", drives=[[rig.item.drives]])
+    at = {joint: view.joints.index(joint) for joint in view.joints}
+    efforts, thresholds = view.get("mechanism_efforts")[0], view.get("mechanism_thresholds")[0]
+    assert (efforts[at["dial"]], efforts.sum()) == (0.1, 0.1)
+    assert (thresholds[at["hinge"]], thresholds.sum()) == (0.6, 0.6)
+    view.attribute("mechanism_thresholds").write(0, 0.5 * thresholds)
+    rig.item.set_joints({"lever": 0.4})
+    rig.push(0.1)
+    assert rig.held() == [0]
+    with pytest.raises(WorldError, match="mechanism_efforts of joint 'hinge' is set to 1, but no mechanism"):
+        view.attribute("mechanism_efforts").write(0, np.ones(len(at)))

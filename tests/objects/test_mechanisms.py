@@ -2,7 +2,7 @@
 
 import pytest
 
-from unlatch.objects.annotation_reader import MappingReader, read_mechanism
+from unlatch.objects.annotation_reader import MappingReader, articulation_from_dict, read_mechanism
 from unlatch.objects.mechanisms import (
     KINDS,
     Condition,
@@ -13,7 +13,9 @@ from unlatch.objects.mechanisms import (
     mechanism_problems,
     rest_position,
     rest_positions,
+    scaled,
 )
+from unlatch.objects.procedural.appliances import microwave
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.urdf.model import Joint, Link, UrdfModel
@@ -179,3 +181,26 @@ def test_joints_that_follow_others_rest_where_these_put_them(model):
 def test_a_joint_with_a_spring_rests_where_it_pulls(model):
     found = {"m": read({"kind": "spring", "joint": "button", "rest": 0.1, "stiffness": 1.0})}
     assert rest_position("button", found, parts={"button": (-0.005, 0.0)}, model=model) == (0.0, -1.0)
+
+
+def test_a_name_that_no_record_can_have_is_refused():
+    data = {**microwave(3).articulation.to_dict(), "mechanisms": {"the bolt": LATCH}}
+    with pytest.raises(AssetError, match=r"FILE: mechanisms\.the bolt has a name with other characters than letters"):
+        articulation_from_dict(data, where="FILE")
+
+
+@pytest.mark.parametrize(
+    ("data", "grown"),
+    [
+        (ONE_OF_EACH[0], {}),
+        ({**ONE_OF_EACH[0], "follows": "drawer", "ratio": 3.0}, {"ratio": 1.5}),
+        (ONE_OF_EACH[2], {"press": 0.006, "pops_to": 0.08, "effort": 72.0, "play": 0.002, "strength": 8000.0}),
+        (ONE_OF_EACH[3], {"at": 0.008, "effort": 32.0, "strength": 16000.0}),
+        (ONE_OF_EACH[8], {"stiffness": 24.0, "damping": 0.02 * 2**4.5}),
+        (ONE_OF_EACH[10], {"effort": 96.0, "reach": 0.08, "speed": 0.1 * 2**0.5}),
+    ],
+    ids=lambda data: data.get("kind", ""),
+)
+def test_lengths_and_efforts_of_a_mechanism_grow_with_its_object(data, grown):
+    found = vars(scaled(read(data), 2.0, slides={"drawer", "button"}))
+    assert found == pytest.approx({**vars(read(data)), **grown})

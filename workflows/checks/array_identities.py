@@ -20,6 +20,7 @@ from unlatch.simcore.urdf.model import UrdfModel, movable_joints
 from unlatch.skills.commands import Phase
 from unlatch.solver.kinematics import ChainJoint, Kinematics
 from unlatch.workflows.checks.expected_statements import POSES, randomizes
+from unlatch.workflows.checks.mechanism_states import mechanism_problems
 from unlatch.workflows.episode.criteria import ANSWER_LOST, TAKEOVER, Actor, takeover_frame
 from unlatch.workflows.episode.scene import REST_MOVED_M, REST_TURNED_RAD, base_of, kinematics_of
 
@@ -51,6 +52,7 @@ def identity_problems(
     - Labels are the executed targets where the planner moves an arm without a disturbance.
     - Keypoints follow from the joints of the object and the pose of its root.
     - The first state is that of the layout.
+    - Mechanisms hold what their conditions say, see `mechanism_states`.
     - No speed at the end of a row is above the largest speed of the row. No mean and no sustained force is above the
       largest force.
 
@@ -163,6 +165,8 @@ def _object_problems(
         for word, value in (("root_position", placed["position"]), ("root_quat_xyzw", placed["quat_xyzw"])):
             wanted = np.tile(value, (len(s), 1))
             yield from _differing(f"{key}.{word}", arrays[f"{key}.{word}"], wanted, why="the layout")
+    if asset.articulation.mechanisms and not randomizes(cfg, name, "mechanism_thresholds"):
+        yield from mechanism_problems(name, asset, arrays, frame_s=1.0 / cfg.world.record_hz)
     R_world_root = matrices_from_quats_xyzw(root_quat)
     poses = {model.root: (np.broadcast_to(np.eye(3), (len(s), 3, 3)), np.zeros((len(s), 3)))}
     for part_name, part in asset.articulation.parts.items():

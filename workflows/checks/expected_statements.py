@@ -23,6 +23,7 @@ from unlatch.simcore.recording.keys import (
     HOLDS,
     JUDGED_OBJECTS,
     LABELS,
+    MECHANISMS,
     PUSHES,
     REGIONS,
     SENSORS,
@@ -459,6 +460,12 @@ def array_names(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], record: Epis
         FREE_OBJECTS: [each for each in objects if assets[str(each["object"])].free],
         JUDGED_OBJECTS: objects if any(skill.scene_force_threshold_n is not None for skill in cfg.skills) else [],
         REGIONS: [{"object": name, "region": region} for name, region in recorded_regions(cfg, assets)],
+        MECHANISMS: [
+            {"object": name, "mechanism": key, "h": len(mechanism.held_joints)}
+            for name, asset in assets.items()
+            for key, mechanism in asset.articulation.mechanisms.items()
+            if mechanism.held_joints
+        ],
         SENSORS: [{"sensor": name, "value": value} for name, value in dict.fromkeys(values)],
         SEVERAL_ARMS: arms if len(arms) > 1 else [],
         HOLDS: all_joints,

@@ -224,6 +224,9 @@ def _describe_result(found: AnnotationResult) -> list[str]:
             f"  {part.name}: {part.kind.name} by {part.joint}, {acts}, closed {closed:.3g}, open {opened:.3g} {unit}"
         )
         lines.append(f"    {found.reasons[part.name]}")
+    for name, mechanism in found.articulation.mechanisms.items():
+        values = ", ".join(f"{key} {value}" for key, value in mechanism.to_dict().items() if key != "kind")
+        lines.append(f"  {name}: a mechanism, {mechanism.kind}: {values}")
     lines += [f"  left out {joint}: {reason}" for joint, reason in found.refused.items()]
     lines += [f"  note: {notice}" for notice in found.notices]
     lines += [f"  warning: {warning}" for warning in found.warnings]

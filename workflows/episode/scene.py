@@ -379,6 +379,7 @@ def build_scene(
             name=name,
             T_world_root=place.T_world_root,
             friction=OBJECT_FRICTION,
+            self_collision=asset.articulation.has_solid_parts,
             fixed=not asset.free,
             face_contacts=name in with_knobs,
         )
@@ -445,7 +446,7 @@ def _add_object_views(monitor: ContactMonitor, objects: Mapping[str, SceneObject
     """Adds the views of each object. A contact of a free object with an articulated one is in that of the first."""
     free = frozenset(name for name, item in objects.items() if item.free)
     for name, item in objects.items():
-        others = frozenset(objects) if item.free else frozenset(objects) - free
+        others = (frozenset(objects) if item.free else frozenset(objects) - free) - {name}
 
         def on_furniture(_link: str, body: str, _other: str) -> bool:
             return body not in objects

@@ -417,9 +417,25 @@ def _object_columns(arrays: Mapping[str, Array], parts: Sequence[Part], read: Ca
     for name in sorted({key.split(".")[1] for key in arrays if key.startswith("objects.")}):
         pose = [read(f"objects.{name}.root_{what}") for what in ("position", "quat_xyzw")]
         columns.append(Column(prefix_names(name, (*AXES, "qx", "qy", "qz", "qw")), np.hstack(pose)))
+        columns += _mechanism_columns(arrays, name, read)
     for place, (name, _, index) in enumerate(parts):
         joint = [read(f"objects.{name}.joint_{what}")[:, index] for what in ("positions", "velocities")]
         columns.append(Column(prefix_names(f"{name}.part{place}", ("position", "velocity")), np.stack(joint, axis=1)))
+    return columns
+
+
+def _mechanism_columns(arrays: Mapping[str, Array], name: str, read: Callable[[str], Array]) -> list[Column]:
+    """Returns the positions of all joints of an object with mechanisms, and what each mechanism holds: 1, else 0."""
+    prefix = f"objects.{name}.mechanisms."
+    keys = sorted(key for key in arrays if key.startswith(prefix))
+    if not keys:
+        return []
+    positions = read(f"objects.{name}.joint_positions")
+    columns = [Column(prefix_names(name, [f"joint{i}" for i in range(positions.shape[1])]), positions)]
+    for key in keys:
+        held = read(key).astype(float)
+        words = ["held"] if held.shape[1] == 1 else [f"held{i}" for i in range(held.shape[1])]
+        columns.append(Column(prefix_names(f"{name}.{key[len(prefix) :]}", words), held))
     return columns
 
 

@@ -7,8 +7,10 @@ from tests.objects.importers.foreign_models import MJCF, SDF, write_mjcf, write_
 from unlatch.command_table import main
 from unlatch.objects.annotate.annotator import annotate_source
 from unlatch.objects.annotate.source import ObjectGeometry, read_source, urdf_of
+from unlatch.objects.mechanisms import Mimic
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.recording.data_set import DataSet
+from unlatch.simcore.urdf.model import Follows
 from unlatch.simcore.urdf.reader import read_urdf
 
 PARTS = {
@@ -97,7 +99,8 @@ def test_a_picture_and_a_coupling_of_an_mjcf(write):
     shape = source.model.links["left"].visuals[0]
     assert shape.path is not None
     assert "map_Kd" in shape.path.with_suffix(".mtl").read_text()
-    assert any("'right' follows 'left' by an equality" in notice for notice in source.notices)
+    assert source.model.joints["right"].follows == Follows("left", 1.0, 0.0)
+    assert annotate_source(source).articulation.mechanisms == {"mimic": Mimic("right", "left")}
 
 
 def test_a_model_is_read_again_if_what_it_includes_changes(write, tmp_path):

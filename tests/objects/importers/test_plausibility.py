@@ -116,14 +116,6 @@ def test_a_link_without_colliders_among_others_with_them_is_named(tmp_path):
     assert said(mended) == []
 
 
-def test_a_follower_is_named_and_has_no_mend(tmp_path):
-    follower = joint("revolute", HINGE, OUT, 0, 1.5).replace("<limit", '<mimic joint="other"/><limit')
-    path = write(tmp_path, DOOR, follower)
-    assert said(path) == ["joint 'j' follows 'other' by <mimic>, which is not carried over: it moves by itself."]
-    with pytest.raises(AssetError, match="nothing to mend is found"):
-        write_mended(read_source(path), find_doubts(read_source(path)), tmp_path / "mended", force=False)
-
-
 def test_a_mended_file_keeps_the_rest_and_takes_its_meshes_along(tmp_path):
     (tmp_path / "meshes").mkdir()
     cube = "\n".join(f"v {x} {y} {z}" for x in (0, 0.02) for y in (0, 0.5) for z in (0, 0.4))

@@ -13,6 +13,7 @@ import trimesh
 
 from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg
 from unlatch.simcore.errors import AssetError, ConfigError
+from unlatch.simcore.urdf.model import Follows
 from unlatch.simcore.urdf.reader import read_urdf
 
 KNOB_M3 = 0.04 * 0.05 * 0.06
@@ -223,11 +224,17 @@ def test_a_link_without_colliders_gets_them_from_what_is_seen(edited, client, lo
     ("old", "new", "said"),
     [
         ('type="revolute"', 'type="fixed"', "rigid object"),
-        ("<limit lower", '<mimic joint="screw"/><limit lower', "<mimic> is not carried over: hinge moves by itself"),
+        ("<link name", '<transmission name="t"/><link name', "<transmission> is not carried over"),
     ],
 )
 def test_a_notice_names_what_is_not_carried_over(edited, old, new, said):
     assert any(said in notice for notice in convert(edited((old, new))).notices)
+
+
+def test_a_joint_that_follows_another_does_so_in_the_output_unless_it_shall_be_normal(edited):
+    path = edited(("<limit lower", '<mimic joint="screw" multiplier="2" offset="0.1"/><limit lower'))
+    assert model_of(convert(path)).joints["hinge"].follows == Follows("screw", 2.0, 0.1)
+    assert model_of(convert(path, convert_mimic_joints_to_normal_joints=True)).joints["hinge"].follows is None
 
 
 @pytest.mark.parametrize("suffix", ["stl", "ply", "glb"])

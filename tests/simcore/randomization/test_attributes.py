@@ -17,6 +17,7 @@ from unlatch.simcore.randomization.config import PerceptionCfg
 from unlatch.simcore.randomization.replicator import physics_view
 from unlatch.simcore.sim.body_views import ArticulationView
 from unlatch.simcore.sim.converted_body import load_converted
+from unlatch.simcore.sim.joint_gates import Gate, GateKind, JointGates
 from unlatch.simcore.sim.joint_mechanisms import ClosedStop, TendonCfg
 from unlatch.simcore.sim.world import World, WorldCfg
 
@@ -39,7 +40,8 @@ RIGID = {
     "rest_offset": 1,
 }  # fmt: skip
 ARTICULATION = {
-    "stiffness": D, "damping": D, "joint_friction": D, "catch_efforts": D, "gasket_efforts": D, **POSE, **VELOCITIES,
+    "stiffness": D, "damping": D, "joint_friction": D, "catch_efforts": D, "gasket_efforts": D,
+    "mechanism_efforts": D, "mechanism_thresholds": D, **POSE, **VELOCITIES,
     "joint_positions": D, "joint_velocities": D, "lower_dof_limits": D, "upper_dof_limits": D, "max_efforts": D,
     "joint_armatures": D, "joint_max_velocities": D, "joint_efforts": D, "body_masses": K, "body_inertias": 3 * K,
     "material_properties": 3 * K, **{f"tendon_{name}": T for name in TENDONS},
@@ -198,6 +200,15 @@ class TestStatistics:
             )
             for joint, group in [item for groups in made.rig._groups for item in groups.items()]:
                 group.set_closed_stop(joint, stop)
+        if name in ("mechanism_efforts", "mechanism_thresholds"):
+            values = {"effort": 1.0, "reach": 1.0, "low": 1.0, "high": 9.0, "play": 1.0}
+            for body, groups in zip(made.rig.bodies, made.rig._groups, strict=True):
+                first, second = groups
+                kinds = GateKind.threshold | GateKind.either_way | GateKind.push
+                pairs = ((first, second), (second, first))
+                gates = JointGates(body, [Gate(kinds, joint, 0.0, by=by, **values) for joint, by in pairs])
+                for group in groups.values():
+                    group.gates = gates
         target = made.ball if view == "ball" else made.rig
         values = fire(
             lambda: CALLS[view](view, **{name: dr.distribution.uniform(lower, upper)}), lambda: target.get(name)

@@ -1,0 +1,158 @@
+"""What records state of mechanisms, derived again from the positions of joints: what is held does not open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.mechanisms import (
+    Condition,
+    Interlock,
+    Latch,
+    Measure,
+    Mechanism,
+    PressAndTurn,
+    PushLatch,
+    closed_position,
+    rest_position,
+)
+from unlatch.simcore.urdf.model import movable_joints
+
+Array = np.ndarray
+
+_GIVES_WAY = 0.02
+"""How far beyond its play a held joint may be [rad or m]: a push may move it so far in one physics step,
+and a motor brings it back."""
+_ROUNDING = 1e-6
+"""Difference of a value that decides, below which two computations may come to different results [rad or m]."""
+
+
+def mechanism_problems(name: str, asset: ObjectAsset, arrays: Mapping[str, Array], *, frame_s: float) -> Iterator[str]:
+    """Yields what the recorded states of an object's mechanisms contradict, each with its first such frame.
+
+    - A joint that is held is closed up to its play, or, of a `press_and_turn` and an `interlock` of two joints, does
+      not move.
+    - A mechanism holds a closed joint while its condition does not hold, and only then. A value that reaches its
+      threshold within two frames may be on either side of it.
+    - A push latch changes only when its part is pressed.
+
+    Args:
+        name: Name of the object.
+        asset: The object.
+        arrays: Arrays of the record by key.
+        frame_s: Time from one state to the next [s].
+    """
+    joints = movable_joints(asset.model)
+    s: Array = arrays[f"objects.{name}.joint_positions"].astype(float)
+    ds: Array = arrays[f"objects.{name}.joint_velocities"].astype(float)
+    for key, mechanism in asset.articulation.mechanisms.items():
+        array = arrays.get(f"objects.{name}.mechanisms.{key}")
+        if array is None:
+            continue  # a missing array is a problem of its own
+        for place, joint in enumerate(mechanism.held_joints):
+            states = _HeldJoint(asset, mechanism, joint, joints, s, ds, array[:, place], frame_s)
+            for row, problem in states.problems():
+                yield f"'objects.{name}.mechanisms.{key}' of frame {row}: {problem}"
+
+
+class _HeldJoint:
+    """One joint that a mechanism holds, in all frames of a record."""
+
+    def __init__(
+        self,
+        asset: ObjectAsset,
+        mechanism: Mechanism,
+        joint: str,
+        joints: tuple[str, ...],
+        s: Array,
+        ds: Array,
+        held: Array,
+        frame_s: float,
+    ) -> None:
+        self._asset, self._mechanism, self._joint, self._joints = asset, mechanism, joint, joints
+        self._s, self._ds, self._frame_s = s, ds, frame_s
+        self._held: Array = held.astype(bool)
+        closed, sign = closed_position(joint, parts=asset.articulation.joint_ranges(), model=asset.model)
+        self._opening = sign * (self._of(s, joint) - closed)
+        self._play = float(getattr(mechanism, "play", 0.0))
+
+    def _of(self, values: Array, joint: str) -> Array:
+        column: Array = values[:, self._joints.index(joint)]
+        return column
+
+    def problems(self) -> Iterator[tuple[int, str]]:
+        """Yields the first frame of each kind of problem, and what is wrong there."""
+        mechanism = self._mechanism
+        if isinstance(mechanism, PushLatch):
+            yield from self._find_open()
+            yield from self._find_changes(mechanism)
+            return
+        conditions = [each for each in mechanism.conditions() if each.joint == self._joint]
+        free: Array = np.ones(len(self._held), dtype=bool)
+        unsure: Array = np.zeros(len(self._held), dtype=bool)
+        for condition in conditions:
+            value, near = self._value_of(condition)
+            free &= (value >= condition.low) & (value <= condition.high)
+            unsure |= (np.abs(value - condition.low) < near) | (np.abs(value - condition.high) < near)
+        by = ", ".join(f"'{each.by}'" for each in conditions)
+        yield from self._first(self._held & free & ~unsure, f"it holds '{self._joint}', which {by} frees")
+        is_frozen = isinstance(mechanism, PressAndTurn) or (isinstance(mechanism, Interlock) and not mechanism.joints)
+        keeps_out = isinstance(mechanism, Latch) and not mechanism.snaps
+        inside = self._opening < self._play - _ROUNDING if not (is_frozen or keeps_out) else ~free
+        loose = ~self._held & ~free & ~unsure & inside
+        yield from self._first(loose, f"it does not hold '{self._joint}', which is closed, and {by} does not free it")
+        if is_frozen:
+            yield from self._find_moved(one_way=isinstance(mechanism, PressAndTurn))
+        elif not keeps_out:
+            yield from self._find_open()
+            sure = ~free & ~unsure
+            opened = self._held[:-1] & ~self._held[1:] & sure[:-1] & sure[1:] & (self._opening[1:] > self._play)
+            yield from self._first(
+                np.append(False, opened), f"'{self._joint}' is open by {{:.3g}}, and nothing freed it", self._opening
+            )
+
+    def _value_of(self, condition: Condition) -> tuple[Array, Array]:
+        """Returns what counts of the joint that decides, and how far it moves in two frames."""
+        asset = self._asset
+        value = self._of(self._s, condition.by)
+        near = _ROUNDING + 2.0 * self._frame_s * np.abs(self._of(self._ds, condition.by))
+        moved = np.abs(np.diff(value, prepend=value[:1]))
+        near = np.maximum(near, np.maximum(moved, np.append(moved[1:], 0.0)))
+        if condition.measure is Measure.position:
+            return value, near
+        rest, sign = rest_position(
+            condition.by,
+            asset.articulation.mechanisms,
+            parts=asset.articulation.joint_ranges(),
+            model=asset.model,
+        )
+        opening = sign * (value - rest)
+        return (np.abs(opening) if condition.measure is Measure.distance else opening), near
+
+    def _find_open(self) -> Iterator[tuple[int, str]]:
+        wide = self._held & (self._opening > self._play + _GIVES_WAY)
+        yield from self._first(wide, f"it holds '{self._joint}', which is open by {{:.3g}}", self._opening)
+
+    def _find_moved(self, *, one_way: bool) -> Iterator[tuple[int, str]]:
+        """Yields where a joint moved that is held in place; with `one_way`, it may close."""
+        moved = np.diff(self._opening, prepend=self._opening[:1])
+        both = self._held & np.append(False, self._held[:-1])
+        wide = both & ((moved if one_way else np.abs(moved)) > 2.0 * self._play + _GIVES_WAY)
+        yield from self._first(wide, f"it holds '{self._joint}', which moves by {{:.3g}}", moved)
+
+    def _find_changes(self, mechanism: PushLatch) -> Iterator[tuple[int, str]]:
+        changed: Array = np.append(False, self._held[1:] != self._held[:-1])
+        reached: Array = self._opening - self._frame_s * np.abs(self._of(self._ds, self._joint))  # between two frames
+        deepest = np.minimum(reached, np.append(reached[:1], reached[:-1]))
+        wrong = f"it changes, and '{self._joint}' is at {{:.3g}}"
+        yield from self._first(changed & (deepest > -0.5 * mechanism.press), wrong, self._opening)
+
+    @staticmethod
+    def _first(wrong: Array, problem: str, values: Array | None = None) -> Iterator[tuple[int, str]]:
+        rows = np.flatnonzero(wrong)
+        if rows.size:
+            row = int(rows[0])
+            said = problem if values is None else problem.format(float(values[row]))
+            yield row, f"{said} ({rows.size} frames)."
