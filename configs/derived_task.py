@@ -294,6 +294,7 @@ def fill_skill_setting(
     s: float,
     wanted: float = 0.0,
     asked: float | None = None,
+    exact: float | None = None,
 ) -> SkillCfg:
     """Returns an entry of `skills` with planner setting and strategies: its own, or derived ones if they are left out.
 
@@ -306,6 +307,7 @@ def fill_skill_setting(
         s: Joint position of the part [rad or m].
         wanted: Displacement that the task's goal needs [rad or m]; a derived skill moves the part at least as far.
         asked: Opening that the task's goal asks for, from closed [rad or m]; None: the default of `open`.
+        exact: Opening to which the part is led and not further, from closed [rad or m]; None: any further one serves.
 
     Raises:
         ConfigError: The skill does not fit the part, or has no settings to derive.
@@ -320,8 +322,8 @@ def fill_skill_setting(
     if derivable_skill(entry.name) != "close":  # it leads the part as far as the goal wants, and a little further
         further = partial(replace, success_threshold=wanted, post_actuation_motions=FollowJointCfg())
         found = [(name, further(each) if wanted > each.success_threshold else each) for name, each in found]
-        if entry.opening is not None:
-            found = [(name, _led_exactly(each, part, s, entry.opening)) for name, each in found]
+        if exact is not None:
+            found = [(name, _led_exactly(each, part, s, exact)) for name, each in found]
     (first, setting), *others = found
     return replace(
         entry,
@@ -366,7 +368,12 @@ def skill_strategies(
     asset = assets[entry.objects[0]]
     derives = entry.planner_setting.derived and part is not None and not isinstance(entry, HoldCfg | HomeCfg)
     asked = _opening_of_goal(cfg, index, assets, part) if derives and part is not None else None
-    filled = fill_skill_setting(entry, asset, part, robot=cfg.robot, arm=arm, s=s, wanted=wanted, asked=asked)
+    exact = entry.opening
+    if exact is None and derives and part is not None:
+        exact = _exact_opening_of_goal(cfg, index, assets, part)
+    filled = fill_skill_setting(
+        entry, asset, part, robot=cfg.robot, arm=arm, s=s, wanted=wanted, asked=asked, exact=exact
+    )
     if part is not None and (cfg.robot.scale != 1.0 or not arm.turns_freely):
         filled = fitted_to_arm(filled, part, arm, scale=cfg.robot.scale, is_stated=filled is entry)
     return filled.entries_by_strategy()
@@ -391,6 +398,16 @@ def _moves_later(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset],
     return any(
         moved is not None and moved.name == part.name for moved in (part_of_skill(cfg, i, assets) for i in later)
     )
+
+
+def _exact_opening_of_goal(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset], part: Part) -> float | None:
+    """Returns the opening at which the goal has a part [rad or m from closed]; None: it has it at none."""
+    if _moves_later(cfg, index, assets, part):
+        return None
+    name = cfg.skills[index].objects[0]
+    goals = (goal for goal in cfg.task.goal if goal.kind is GoalKind.at_fraction)
+    shares = [goal.threshold for goal in goals if (goal.object, goal.part) == (name, part.name)]
+    return shares[0] * part.openness.span if shares else None
 
 
 def _opening_of_goal(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset], part: Part) -> float | None:

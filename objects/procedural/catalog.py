@@ -45,8 +45,10 @@ _SUMMARIES = {
     },
     "held_parts": {
         "button_microwave": "a microwave oven whose door a button opens",
+        "detent_oven": "a countertop oven whose knobs click into settings",
         "double_cabinet": "a cabinet whose first door covers the second",
         "filing_cabinet": "a chest that lets one drawer out at a time",
+        "locked_safe": "a safe whose dial frees a lever, and the lever its door",
         "push_latch_cabinet": "a cabinet whose door pops out when it is pressed",
         "telescopic_drawer": "a chest with drawers on telescopic rails",
     },
@@ -55,6 +57,7 @@ _SUMMARIES = {
     },
     "knobs_and_levers": {
         "bottle": "a bottle or a jar with a screw cap",
+        "childproof_bottle": "a bottle whose cap is pressed and turned",
         "faucet": "a faucet with a lever or two knobs",
         "hand_wheel": "a valve with a hand wheel",
         "toaster": "a toaster with a lever",

@@ -12,12 +12,22 @@ from dataclasses import replace
 import numpy as np
 
 from unlatch.objects.annotation import Handle, HandleType, PartKind
-from unlatch.objects.mechanisms import Interlock, Mimic, PushLatch, Release, Spring
+from unlatch.objects.mechanisms import Detent, Interlock, Latch, Mimic, PushLatch, Release, Spring
 from unlatch.objects.procedural.appliances import (
     _MICROWAVE,
+    _OVEN,
+    _SAFE,
+    _add_dial_ring,
     _add_microwave_body,
     _add_microwave_window,
+    _add_oven_body,
+    _add_oven_knobs,
+    _add_oven_window,
+    _add_safe_dial,
+    _add_to_safe_door,
+    _oven_doors,
     _paint_case,
+    _safe_box,
 )
 from unlatch.objects.procedural.assembly import Assembly, ObjectGenerator, PartMotion
 from unlatch.objects.procedural.cabinets import (
@@ -29,10 +39,11 @@ from unlatch.objects.procedural.cabinets import (
     _cabinet_doors,
     _paint_cabinet,
 )
-from unlatch.objects.procedural.colours import CHROME
+from unlatch.objects.procedural.colours import CHROME, darker
 from unlatch.objects.procedural.doors import BoxWithDoors, Door
 from unlatch.objects.procedural.handles import EdgeHandle, PanelGrip, bar
 from unlatch.objects.procedural.links import DRAWER_FRONT, LinkBuilder, PanelBuilder, X, door_frame
+from unlatch.objects.procedural.openings import LEVER, add_lever
 from unlatch.objects.procedural.parameters import Drawn, derived, uniform, whole
 
 # Microwave: a button below the panel lets the door spring open; the door has no handle.
@@ -229,3 +240,89 @@ def _build_telescopic_drawer(assembly: Assembly, p: Drawn) -> None:
 
 
 telescopic_drawer = ObjectGenerator("telescopic_drawer", _TELESCOPIC_DRAWER, _build_telescopic_drawer)
+
+
+# Oven whose knobs click into settings, from 0 to 6.
+
+_SETTINGS = 6
+_DETENT_OVEN = {
+    **_OVEN,
+    "click_n_m": uniform(0.26, 0.34),  # our own choice, a little above the friction of the knobs
+}
+
+
+def _add_clicking_knobs(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> None:
+    _add_oven_knobs(assembly, p, doors)
+    for name, part in assembly.parts.items():
+        if part.kind is PartKind.knob:
+            places = sorted(round(part.openness.position(part.openness.span * k / _SETTINGS), 6) for k in range(7))
+            reach = round(0.3 * part.openness.span / _SETTINGS, 6)
+            assembly.mechanisms[f"{name}_clicks"] = Detent(part.joint, tuple(places), effort=p.click_n_m, reach=reach)
+
+
+detent_oven = ObjectGenerator(
+    "detent_oven",
+    _DETENT_OVEN,
+    BoxWithDoors(_oven_doors, _add_oven_body, _add_oven_window, _add_clicking_knobs),
+)
+
+# Safe: its lever turns while the dial is at its place, and withdraws the bolts, which stay withdrawn.
+
+_LOCKED_SAFE = {
+    **{key: value for key, value in _SAFE.items() if key not in ("handle", "handle_inset_m", "dial_rise_m")},
+    "height_m": uniform(0.36, 0.44),
+    "width_m": uniform(0.38, 0.44),
+    "dial_share": uniform(0.30, 0.36),
+    "dial_rise_m": uniform(0.06, 0.08),
+    "handle": derived(lambda p: EdgeHandle()),
+    **LEVER,
+    "lever_drop_m": uniform(0.05, 0.07),  # of the lever's axis below the middle of the door
+    "lever_inset_m": uniform(0.045, 0.06),  # from the free edge to the lever's axis
+    "lever_range_rad": uniform(0.8, 1.1),
+    "lever_friction_n_m": uniform(0.4, 0.8),
+    "lever_damping_n_m_s": uniform(0.01, 0.03),
+    "code_rad": uniform(1.0, 1.4),  # place of the dial at which the lever is free
+    "code_within_rad": uniform(0.16, 0.22),  # to either side
+    "free_share": uniform(0.6, 0.75),  # of the lever's range, where the bolts are withdrawn
+}
+
+
+def _locked_safe_doors(p: Drawn) -> list[Door]:
+    door = Door.inset(
+        _safe_box(p),
+        p,
+        thickness_m=p.door_thickness_m,
+        hold=lambda door: (door.span[1], 0.0),
+        handle=p.handle,
+        rgba=darker(p.colour, 1.12),
+    )
+    return [replace(door, push=door.frame.at(0.55 * door.span[1], 0.0, door.out[1]))]
+
+
+def _add_locked_safe_body(body: LinkBuilder, p: Drawn) -> None:
+    _safe_box(p).build(body, rgba=p.colour, lining=darker(p.colour, 0.55))
+    _locked_safe_doors(p)[0].add_hinges(body)
+
+
+def _add_dial_and_lever(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> None:
+    (door,) = doors
+    _add_safe_dial(assembly, p, doors)
+    add_lever(assembly, p, door, (door.span[1] - p.lever_inset_m, -door.up * p.lever_drop_m))
+    leaf, lever, dial = (assembly.parts[name] for name in ("door", "lever", "knob"))
+    ends = sorted(dial.openness.position(p.code_rad + side * p.code_within_rad) for side in (-1.0, 1.0))
+    assembly.mechanisms["wheels"] = Interlock(joint=lever.joint, by=dial.joint, range=tuple(round(v, 6) for v in ends))
+    free_at = round(p.free_share * p.lever_range_rad, 4)
+    assembly.mechanisms["bolts"] = Latch(leaf.joint, lever.joint, free_at=free_at, snaps=False)
+
+
+locked_safe = ObjectGenerator(
+    "locked_safe",
+    _LOCKED_SAFE,
+    BoxWithDoors(
+        _locked_safe_doors,
+        _add_locked_safe_body,
+        _add_to_safe_door,
+        _add_dial_and_lever,
+        add_after_handle=_add_dial_ring,
+    ),
+)

@@ -45,6 +45,14 @@ from unlatch.simcore.geometry import Pose
 # A small door in a frame, with a lever handle; a hand can also hold its edge below the lever.
 
 _PLATE_M = 0.006
+LEVER = {
+    "lever_style": either("round", "flat"),
+    "lever_height_m": uniform(0.016, 0.022),  # across the lever, where the fingers close
+    "lever_m": uniform(0.105, 0.135),  # from the lever's axis to its end
+    "standoff_m": uniform(0.036, 0.046),  # free gap between leaf and lever
+    "lever_depth_m": lambda rng, p: p.lever_height_m if p.lever_style == "round" else draw_uniform(rng, 0.010, 0.014),
+}
+"""The values of a lever, see `add_lever`; it also needs range, friction, damping and `metal`."""
 _DOOR = {
     "_wood": one_of(WOODS),
     "lever_style": either("round", "flat"),
@@ -132,8 +140,18 @@ def _add_fields(panel: PanelBuilder, p: Drawn, door: Door) -> None:
 
 
 def _add_lever(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> None:
-    """Adds the lever, which points to the hinge; its end moves down. Its frame is where its axis meets the leaf."""
+    """Adds the lever of the door and the textures."""
     (door,) = doors
+    add_lever(assembly, p, door, _lever_axis(p, door))
+    shades = (darker(p.leaf_colour, 0.86), darker(p.colour, 0.8), darker(p.colour))
+    assembly.set_texture(board_texture, p.colour, p.leaf_colour, *shades)
+
+
+def add_lever(assembly: Assembly, p: Drawn, door: Door, axis: tuple[float, float]) -> None:
+    """Adds a lever, which points to the hinge; its end moves down. Its frame is where its axis meets the leaf.
+
+    `axis` is that place, across and along [m]. `p` has the values of a lever in the table of `door`.
+    """
     toward, lever = -door.frame.across[1], PanelBuilder("lever", DRAWER_FRONT)
     middle = _PLATE_M + p.standoff_m + p.lever_depth_m / 2
     height, depth = p.lever_height_m / 2, p.lever_depth_m / 2
@@ -147,15 +165,13 @@ def _add_lever(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> None:
         lever.box("handle", lower, upper, rgba=p.metal)
     at, size = (0.0, toward * (p.lever_m - 0.018)), (2 * depth, 2 * height, 0.045)
     grip = grip_standing_out(DRAWER_FRONT, HandleType.bar, at=at, out=middle, size=size)
-    axis_at = door.frame.at(*_lever_axis(p, door), door.out[1] + 0.001).tolist()
+    axis_at = door.frame.at(*axis, door.out[1] + 0.001).tolist()
     opens = -toward * p.lever_range_rad  # about +x, y turns to z: down if the lever points to -y
     friction, damping = p.lever_friction_n_m, p.lever_damping_n_m_s
     motion = PartMotion(PartKind.lever, "door", axis_at, X, opens, friction, damping)
     push = DRAWER_FRONT.at(-height, toward * (p.lever_m - 0.05), middle)
     top = door.frame.at(door.span[1] / 2, door.up * door.half, 0.0)
     assembly.add_part(lever, motion, grip, mass_kg=lever.mass_kg(4000.0), push=push, edge=top.tolist())
-    shades = (darker(p.leaf_colour, 0.86), darker(p.colour, 0.8), darker(p.colour))
-    assembly.set_texture(board_texture, p.colour, p.leaf_colour, *shades)
 
 
 door = ObjectGenerator("door", _DOOR, BoxWithDoors(_leaf, _add_door_frame, _add_fields, _add_lever, edge_inset_m=0.0))
