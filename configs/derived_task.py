@@ -23,11 +23,12 @@ from unlatch.objects.config import ObjectCfg
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.hand_shape import HandShape, hand_shape, hand_shapes
 from unlatch.simcore.meshes.shape_surface import shape_mesh
-from unlatch.skills.catalog import derivable_skill
+from unlatch.skills.catalog import DERIVABLE_SKILLS, SKILLS, derivable_skill
 from unlatch.skills.config import HoldCfg, HomeCfg, SkillCfg, StrategyCfg, part_acted_on
 from unlatch.skills.grasping import needs_turns
 from unlatch.skills.hold import hold_setting
 from unlatch.skills.layout_search import LayoutSearchCfg
+from unlatch.skills.mechanism_steps import positions_let_go, steps_before
 from unlatch.skills.strategies.hand_fit import HandFit
 from unlatch.skills.strategies.open_close import (
     approach_m,
@@ -293,6 +294,7 @@ def fill_skill_setting(
     s: float,
     wanted: float = 0.0,
     asked: float | None = None,
+    exact: float | None = None,
 ) -> SkillCfg:
     """Returns an entry of `skills` with planner setting and strategies: its own, or derived ones if they are left out.
 
@@ -305,6 +307,7 @@ def fill_skill_setting(
         s: Joint position of the part [rad or m].
         wanted: Displacement that the task's goal needs [rad or m]; a derived skill moves the part at least as far.
         asked: Opening that the task's goal asks for, from closed [rad or m]; None: the default of `open`.
+        exact: Opening to which the part is led and not further, from closed [rad or m]; None: any further one serves.
 
     Raises:
         ConfigError: The skill does not fit the part, or has no settings to derive.
@@ -319,12 +322,28 @@ def fill_skill_setting(
     if derivable_skill(entry.name) != "close":  # it leads the part as far as the goal wants, and a little further
         further = partial(replace, success_threshold=wanted, post_actuation_motions=FollowJointCfg())
         found = [(name, further(each) if wanted > each.success_threshold else each) for name, each in found]
+        if exact is not None:
+            found = [(name, _led_exactly(each, part, s, exact)) for name, each in found]
     (first, setting), *others = found
     return replace(
         entry,
         strategy=first,
         planner_setting=setting,
         strategies=[StrategyCfg(name=name, planner_setting=other) for name, other in others],
+    )
+
+
+_EXACT_SHARE = 0.93
+"""Least way of a part that is led to a stated opening, as a share of the way there: its hand lags and slips."""
+
+
+def _led_exactly(setting: PlannerSettingCfg, part: Part, s: float, opening: float) -> PlannerSettingCfg:
+    """Returns a setting that leads a part at joint position `s` to an opening, and not further [rad or m]."""
+    to = part.openness.position(opening)
+    return replace(
+        setting,
+        success_threshold=rounded(_EXACT_SHARE * abs(to - s)),
+        post_actuation_motions=FollowJointCfg(to=to),
     )
 
 
@@ -349,7 +368,12 @@ def skill_strategies(
     asset = assets[entry.objects[0]]
     derives = entry.planner_setting.derived and part is not None and not isinstance(entry, HoldCfg | HomeCfg)
     asked = _opening_of_goal(cfg, index, assets, part) if derives and part is not None else None
-    filled = fill_skill_setting(entry, asset, part, robot=cfg.robot, arm=arm, s=s, wanted=wanted, asked=asked)
+    exact = entry.opening
+    if exact is None and derives and part is not None:
+        exact = _exact_opening_of_goal(cfg, index, assets, part)
+    filled = fill_skill_setting(
+        entry, asset, part, robot=cfg.robot, arm=arm, s=s, wanted=wanted, asked=asked, exact=exact
+    )
     if part is not None and (cfg.robot.scale != 1.0 or not arm.turns_freely):
         filled = fitted_to_arm(filled, part, arm, scale=cfg.robot.scale, is_stated=filled is entry)
     return filled.entries_by_strategy()
@@ -374,6 +398,16 @@ def _moves_later(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset],
     return any(
         moved is not None and moved.name == part.name for moved in (part_of_skill(cfg, i, assets) for i in later)
     )
+
+
+def _exact_opening_of_goal(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset], part: Part) -> float | None:
+    """Returns the opening at which the goal has a part [rad or m from closed]; None: it has it at none."""
+    if _moves_later(cfg, index, assets, part):
+        return None
+    name = cfg.skills[index].objects[0]
+    goals = (goal for goal in cfg.task.goal if goal.kind is GoalKind.at_fraction)
+    shares = [goal.threshold for goal in goals if (goal.object, goal.part) == (name, part.name)]
+    return shares[0] * part.openness.span if shares else None
 
 
 def _opening_of_goal(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset], part: Part) -> float | None:
@@ -410,6 +444,35 @@ def _with_more_holds(
     if acted_on is None or acted_on.name != part.name or not cfg.skills[index].planner_setting.derived:
         return cfg.skills
     return [*cfg.skills[:index], *([cfg.skills[index]] * holds), *cfg.skills[index + 1 :]]
+
+
+def with_mechanism_steps(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:
+    """Returns a configuration whose chain also has what the mechanisms of its objects ask for.
+
+    Before a skill opens or turns a part that is held, others press the button, turn the dial or close the drawer that
+    frees it. Where the
+    setting of a skill is stated, or it ignores mechanisms, nothing is added.
+    """
+    skills: list[SkillCfg] = []
+    positions = {name: dict(asset.rest_positions) for name, asset in assets.items()}
+    for item in cfg.task.openness:
+        part = assets[item.object].articulation.part(item.part)
+        positions[item.object][part.joint] = part.openness.position(0.5 * (item.range[0] + item.range[1]))
+    for index, entry in enumerate(cfg.skills):
+        kind = entry.name if entry.name in DERIVABLE_SKILLS else SKILLS.load(entry.name).derived_as
+        part = None if kind is None else part_of_skill(cfg, index, assets)
+        if part is not None:
+            asset, now = assets[entry.objects[0]], positions[entry.objects[0]]
+            opens = entry.planner_setting.derived and kind != "close" and not entry.ignores_mechanisms
+            steps = steps_before(asset, part, now) if opens else []
+            skills += [
+                replace(entry, name=step.skill, part=step.part, opening=step.opening, language=[], order=[])
+                for step in steps
+            ]
+            led = part.openness.closed if kind == "close" else part.openness.position(0.5 * part.openness.span)
+            now |= positions_let_go(asset, {**now, part.joint: led})
+        skills.append(entry)
+    return cfg if len(skills) == len(cfg.skills) else replace(cfg, skills=skills)
 
 
 def fill_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
-from unlatch.objects.annotation import HandleType, Part
+from unlatch.objects.annotation import Articulation, HandleType, Part
 from unlatch.objects.scene_object import SceneObject
 from unlatch.robots.description import GripperCfg
 from unlatch.simcore.errors import SkillError
@@ -19,6 +19,7 @@ from unlatch.skills.commands import JointMotion, ManipCommand, ManipKind, Phase
 from unlatch.skills.config import SkillCfg, part_acted_on
 from unlatch.skills.context import Displacement, Failure, SkillContext, Views, describe_reach, is_reachable, joint_unit
 from unlatch.skills.skill import Skill
+from unlatch.solver.joint_path import JointPath, PathGeometry, in_part_positions
 from unlatch.solver.path_solver import NO_ENDS, post_poses
 from unlatch.solver.plan import KeyframePlan, PlanRequest
 from unlatch.solver.planner import plan_from_grasp, plan_keyframes
@@ -123,7 +124,7 @@ class ArticulationSkill(Skill):
         """Solves the keyframes and the whole motion; see `Skill.plan`."""
         self._check_target()
         self.load_checker()
-        self.keyframe_plan = self._plan_motion(rng)
+        self.keyframe_plan = self._in_part_positions(self._plan_motion(rng))
         if not self.keyframe_plan.found:
             diagnosis = self.keyframe_plan.diagnosis
             if diagnosis is None:
@@ -163,7 +164,8 @@ class ArticulationSkill(Skill):
         self.load_checker()
         request = self.request(follow_to=target)
         request = request if steps_back else replace(request, retreat_m=0.0)
-        return plan_from_grasp(request, self.context.checker, q_hand=self.context.arm.q_read, as_held=as_held)
+        plan = plan_from_grasp(request, self.context.checker, q_hand=self.context.arm.q_read, as_held=as_held)
+        return self._in_part_positions(plan)
 
     def _find_loose_grip(self) -> str | None:
         """Returns why the fingers do not hold the part now, or do not push it; None if they do."""
@@ -184,8 +186,11 @@ class ArticulationSkill(Skill):
     def load_checker(self) -> None:
         """Gives the collision checker the scene as the planner sees it now, with the part's joint free to move."""
         self.context.budget.meter.spend("loads")
+        path = self._joint_path(self.cfg.planner_setting)
         obstacles = [
-            replace(item, joint=self.part.joint) if item.name == self.object_name else item
+            replace(item, joint=self.part.joint, positions_at=None if path is None else path.at)
+            if item.name == self.object_name
+            else item
             for item in self.context.obstacles(seen=True)
         ]
         self.context.checker.load(
@@ -198,6 +203,45 @@ class ArticulationSkill(Skill):
     def _plan_motion(self, rng: np.random.Generator) -> KeyframePlan:
         """Returns the plan for the loaded scene."""
         return plan_keyframes(self.request(), self.context.checker, rng)
+
+    @classmethod
+    def declare_link(cls, cfg: SkillCfg, articulation: Articulation) -> str | None:
+        """See `Skill.declare_link`: that of another part that the hand holds, such as the lever of a latched door."""
+        held = None if cfg.planner_setting.derived else cfg.planner_setting.held_part
+        return None if held is None else articulation.part(held).link
+
+    def held_part(self, setting: PlannerSettingCfg | None = None) -> Part:
+        """Returns the part that the hand holds: that of the skill, or another one that the setting names."""
+        name = (self.cfg.planner_setting if setting is None else setting).held_part
+        return self.part if name is None else self.object.asset.articulation.part(name)
+
+    def describe_held(self) -> str:
+        """Returns what a mechanism lacks to let the part move now, to be added to a message; empty if nothing."""
+        asset = self.object.asset
+        if not asset.articulation.mechanisms:
+            return ""
+        from unlatch.skills.mechanism_steps import explain_held
+
+        return "".join(f"; {line}" for line in explain_held(asset, self.part, self._positions()))
+
+    def _positions(self) -> dict[str, float]:
+        """Returns the positions of all joints of the object now [rad or m]."""
+        return dict(zip(self.object.joint_names, self.object.body.joint_states()[0].tolist(), strict=True))
+
+    def _in_part_positions(self, plan: KeyframePlan) -> KeyframePlan:
+        """Returns a plan with the positions of the part's joint, also where the hand moves another joint first."""
+        path = self._joint_path(self.cfg.planner_setting)
+        return plan if path is None else in_part_positions(plan, path, self.part.joint)
+
+    def _joint_path(self, setting: PlannerSettingCfg) -> JointPath | None:
+        """Returns how the joints of the object move along the way of the hand; None: only that of the part does."""
+        from unlatch.skills.mechanism_steps import joint_path
+
+        articulation, model = self.object.asset.articulation, self.object.asset.model
+        if not articulation.mechanisms:
+            return None
+        held = self.held_part(setting)
+        return joint_path(articulation, model, self.part, held, self._positions(), free=self.cfg.ignores_mechanisms)
 
     @property
     def follow_to(self) -> float:
@@ -344,6 +388,7 @@ class ArticulationSkill(Skill):
         else:
             message = f"moved {value} of the {threshold} wanted"
             numbers = {"moved": found.value, "wanted": found.threshold}
+        message += self.describe_held()
         return self.make_failure("not_reached", f"'{self.part.name}' {message}", **numbers, s=self.s, s0=self.s0)
 
     def request(
@@ -423,8 +468,9 @@ class ArticulationSkill(Skill):
 
     def _grasp_room_m(self, setting: PlannerSettingCfg) -> float:
         """Returns how far the grasp may move along a bar or edge to either side [m]; 0 where the setting moves it."""
-        handle = self.part.handle
-        held_along = handle.type in (HandleType.bar, HandleType.edge) and not self.part.kind.turns_in_hand
+        part = self.held_part(setting)
+        handle = part.handle
+        held_along = handle.type in (HandleType.bar, HandleType.edge) and not part.kind.turns_in_hand
         if self.closed_gripper or setting.keypoint_shifts or not held_along:
             return 0.0
         return min(_ROOM_SHARE * float(handle.size[2]), _MOST_ROOM_M)
@@ -440,36 +486,57 @@ class ArticulationSkill(Skill):
         The setting's shifts are added to the keypoints, and the object's pose errors to everything.
         """
         setting = self.cfg.planner_setting if setting is None else setting
+        part = self.held_part(setting)
         T_base_world = self.context.arm.T_world_base.inverse()
-        frames = {name: T_base_world @ pose for name, pose in self.object.seen_frames(self.part.name).items()}
-        errors = {name: self.object.pose_error.keypoint_error(self.part.name, name) for name in self.part.keypoints}
-        keypoints = {name: frames[v.frame] @ (v.xyz + errors[name]) for name, v in self.part.keypoints.items()}
-        axes = {name: frames[v.frame].rotate(v.xyz) for name, v in self.part.axes.items()}
+        frames = {name: T_base_world @ pose for name, pose in self.object.seen_frames(part.name).items()}
+        errors = {name: self.object.pose_error.keypoint_error(part.name, name) for name in part.keypoints}
+        keypoints = {name: frames[v.frame] @ (v.xyz + errors[name]) for name, v in part.keypoints.items()}
+        axes = {name: frames[v.frame].rotate(v.xyz) for name, v in part.axes.items()}
         for name, shift in setting.keypoint_shifts.items():
-            keypoints[name] = keypoints[name] + frames[self.part.keypoints[name].frame].rotate(np.array(shift))
-        joint = self.object.body.joint(self.part.joint)
-        T_base_link: Pose = frames["link"]
-        vectors = {**self.part.keypoints, **self.part.axes}
+            keypoints[name] = keypoints[name] + frames[part.keypoints[name].frame].rotate(np.array(shift))
+        vectors = {**part.keypoints, **part.axes}
         scene = PlanningScene(
             keypoints=keypoints,
             axes=axes,
             moving_names=frozenset(name for name, v in vectors.items() if v.frame == "link"),
-            R_base_link=T_base_link.R,
+            R_base_link=frames["link"].R,
             R_base_world=T_base_world.R,
-            joint=JointGeometry(
-                prismatic=joint.prismatic,
-                origin=T_base_link.p,
-                axis=T_base_link.rotate(np.array(joint.axis)),
-                position=self.s,
-                lower=joint.lower,
-                upper=joint.upper,
-            ),
+            joint=self._joint_geometry(setting, frames),
             R_base_object=frames["obj"].R @ self.object.asset.R_obj_peer,
             s_closed=self.part.openness.closed,
             s_open=self.part.openness.open,
         )
         error = self.object.pose_error.joint_error(self.part.joint)
-        return scene if error == 0.0 else scene.at(float(np.clip(self.s + error, joint.lower, joint.upper)))
+        joint = self.object.body.joint(self.part.joint)
+        return (
+            scene
+            if error == 0.0 or isinstance(scene.joint, PathGeometry)
+            else scene.at(float(np.clip(self.s + error, joint.lower, joint.upper)))
+        )
+
+    def _joint_geometry(self, setting: PlannerSettingCfg, frames: Mapping[str, Pose]) -> JointGeometry:
+        """Returns how the held part moves; `frames` are those of the held part in the arm's base frame."""
+        joint, T_base_link = self.object.body.joint(self.part.joint), frames["link"]
+        path, held = self._joint_path(setting), self.held_part(setting)
+        if held is not self.part:
+            T_base_world = self.context.arm.T_world_base.inverse()
+            T_base_link = T_base_world @ self.object.seen_frames(self.part.name)["link"]
+        geometry = JointGeometry(
+            prismatic=joint.prismatic,
+            origin=T_base_link.p,
+            axis=T_base_link.rotate(np.array(joint.axis)),
+            position=self.s,
+            lower=joint.lower,
+            upper=joint.upper,
+        )
+        if path is None:
+            return geometry
+        T_base_root, model = frames["obj"], self.object.asset.model
+        return PathGeometry(
+            **{**vars(geometry), "position": path.start},
+            path=path,
+            pose_at=lambda positions: T_base_root @ model.link_pose(held.link, dict(positions)),
+        )
 
     def held_joints(self) -> dict[str, frozenset[str]]:
         """See `Skill.held_joints`: the part's joint, if `update_art_joint` is true."""

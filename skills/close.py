@@ -11,10 +11,12 @@ import numpy as np
 from unlatch.objects.annotation import SPOT
 from unlatch.objects.closing_force_values import lever_m
 from unlatch.skills.articulation import ArticulationSkill
-from unlatch.skills.commands import Phase
-from unlatch.skills.context import SKIN_M
+from unlatch.skills.commands import ManipCommand, ManipKind, Phase
+from unlatch.skills.config import SkillCfg
+from unlatch.skills.context import SKIN_M, SkillContext
 from unlatch.skills.grasping import GraspingSkill
-from unlatch.solver.plan import PlanRequest
+from unlatch.skills.mechanism_steps import press_of
+from unlatch.solver.plan import KeyframePlan, PlanRequest
 from unlatch.solver.scene import Slide, Slip, SlipMode
 from unlatch.solver.setting import SuccessMode
 
@@ -33,6 +35,10 @@ _PRESS_S = 0.75
 part."""
 _PRESSED_SHARE = 0.1
 """Distance from closed at which the press of such a part ends, as a share of its range."""
+_POPPED_SHARE = 0.2
+"""Opening at which a part has left its latch, as a share of that to which it pops out."""
+_POP_S = 1.0
+"""Time in which a part that pops out comes to rest."""
 _AT_STOP_RAD = 0.002
 _AT_STOP_M = 0.0005
 
@@ -46,6 +52,11 @@ class Close(GraspingSkill):
     opens: ClassVar[bool | None] = False
     finger_contact_required: ClassVar[bool] = ArticulationSkill.finger_contact_required
     success_modes: ClassVar[tuple[SuccessMode, ...]] = (SuccessMode.zero, SuccessMode.dis_to_init, SuccessMode.fraction)
+
+    def __init__(self, cfg: SkillCfg, context: SkillContext) -> None:
+        super().__init__(cfg, context)
+        openness = self.part.openness
+        self._press = press_of(self.object.asset, self.part, openness.sign * (self.s - openness.closed))
 
     @property
     def closed_gripper(self) -> bool:
@@ -72,6 +83,9 @@ class Close(GraspingSkill):
         """See `ArticulationSkill.part_speed`."""
         if self.cfg.planner_setting.drags:
             return super().part_speed
+        held = self.held_part()
+        if held is not self.part and held.moves_little:
+            return None
         return self.part.openness.span / _PRESS_S if self.part.moves_little else None
 
     def request(self, **options: Any) -> PlanRequest:
@@ -80,10 +94,16 @@ class Close(GraspingSkill):
         Fingertips that are wider than a button may plan to press on what is around it: the press ends before they do.
         """
         found = super().request(**options)
-        if not self.part.moves_little:
+        held = self.held_part()
+        if not held.moves_little:
             return found
-        around = frozenset((finger, f"{self.object_name}/{self.part.base}") for finger, _ in found.part_pairs)
+        around = frozenset((finger, f"{self.object_name}/{held.base}") for finger, _ in found.part_pairs)
         return replace(found, part_pairs=found.part_pairs | around)
+
+    @property
+    def _pops(self) -> bool:
+        """Whether the part, or its button, is pressed so that the part pops out."""
+        return self.success_mode is SuccessMode.dis_to_init and self._press is not None
 
     def default_target(self) -> float:
         """Returns a position a little past closed: the joint limit stops the part."""
@@ -122,12 +142,34 @@ class Close(GraspingSkill):
             super().check_frame()
         if not self.closed_gripper or self.phase is not Phase.follow:
             return
+        if self._pops:
+            if self._is_pressed():
+                self.executor.end_motion()
+            return
         if not self._is_at_stop():
             self.lead_on()
             return
         force_n = float(np.asarray(self.views.fingers_link.force_mean_n.get_value()))
         if self.part.moves_little or self._goes_on() or force_n > _PRESS_N:
             self.executor.end_motion()
+
+    def _is_pressed(self) -> bool:
+        """Whether a part that pops out is pressed far enough, or pops out already."""
+        press, openness = self._press, self.part.openness
+        opening = openness.sign * (self.s - openness.closed)
+        if press is None or press.at is not self.part:
+            return press is not None and opening > _POPPED_SHARE * press.pops_to
+        return opening <= -press.depth
+
+    def make_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
+        """See `ArticulationSkill.make_commands`; a hand that has pressed waits until the part has popped out."""
+        commands = super().make_commands(plan)
+        if not self._pops:
+            return commands
+        wait = ManipCommand(
+            ManipKind.close_gripper, commands[-1].T_base_ee, Phase.retreat, dwell_frames=self.context.frames(_POP_S)
+        )
+        return [*commands, wait]
 
     def _goes_on(self) -> bool:
         """Whether the range of the joint goes on beyond closed."""

@@ -73,6 +73,9 @@ class SkillCfg:
     obj_info_path: str | None = None
     """An `info.json` of InternDataEngine, whose keypoints and axes replace those of the part for this skill; a path
     from the folder of the object, or from a folder above it. None: those of the annotation."""
+    opening: Annotated[float, Range(0.0, 20.0)] | None = None
+    """Opening to which `open` or `rotate` leads the part and not further, from closed [rad or m], where the planner
+    setting is derived; None: as the goal or the part asks."""
     arm: str | None = None
     """`left` or `right`; None: the arm nearest to the part. After `artpreplan`, all arms are tried, the nearest first,
     and the first one with a plan is taken."""
@@ -92,6 +95,9 @@ class SkillCfg:
     """How much more than at rest an object may bear from furniture and other objects for longer than 20 ms [N]; None:
     any force, and objects that no skill names may be touched. If all skills have None, these forces are not recorded.
     """
+    ignores_mechanisms: bool = False
+    """Whether the skill leads its part as if nothing held it: no button is pressed and no lever turned before. It
+    measures what a wrong order does."""
     language: list[str] = field(default_factory=list)
     """Phrasings of this step; `{object}`, `{part}` and `{side}` are filled in."""
     planner_setting: PlannerSettingCfg = field(default_factory=omitted_setting)

@@ -148,7 +148,7 @@ class GraspingSkill(ArticulationSkill):
         """Returns the smallest width of the knob to hold [m]; None if the part is held elsewhere."""
         if self.closed_gripper or self.cfg.planner_setting.keypoint_shifts:
             return None
-        handle = self.part.handle
+        handle = self.held_part().handle
         return float(min(handle.size[1:])) if handle.type is HandleType.knob else None
 
     def default_target(self) -> float:
@@ -280,7 +280,8 @@ class GraspingSkill(ArticulationSkill):
             code, message = "grasp_missed", f"The hooking fingers did not meet '{self.part.name}' in {_MEETS_S:g} s"
         else:
             wanted = self.follow_to if expected is None else expected
-            message = f"The fingers lost '{self.part.name}' at joint position {s:.3f} (should be {wanted:.3f})"
+            message = f"The fingers lost '{self.held_part().name}' at joint position {s:.3f} (should be {wanted:.3f})"
+            message += self.describe_held()
             code = "slipped"
         if self.extensions and self.unmet_condition() is None:  # what an extension adds is not needed
             self.executor.end_motion()
@@ -296,7 +297,8 @@ class GraspingSkill(ArticulationSkill):
         if led < _STAYS_AFTER * way or moved > _STAYS_SHARE * led:
             return
         message = f"'{self.part.name}' does not follow the hand: it is at joint position {self.s:.3f}"
-        self.fail("slipped", f"{message} (should be {expected:.3f})", s=self.s, expected=expected)
+        message += f" (should be {expected:.3f}){self.describe_held()}"
+        self.fail("slipped", message, s=self.s, expected=expected)
 
     def _check_drag(self) -> None:
         """Checks that the fingertips touch the face that they drag, and stay at their spot on it."""

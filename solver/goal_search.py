@@ -347,7 +347,7 @@ class GoalRanker:
             path = self.paths.follow(
                 goal.reached.q[None],
                 self.scene,
-                s_values=np.linspace(self.s0, target_s, self.request.waypoints() + 1),
+                s_values=self.scene.joint.places(target_s, self.request.waypoints()),
                 slip=goal.slip,
                 inward=self._inward_direction([goal.reached.T_base_ee]),
                 contact_ee=self.contact_ee,
@@ -383,7 +383,7 @@ class GoalRanker:
                 goal.coarse,
                 self.scene,
                 rows=self.goals.rows(goal.reached),
-                s_values=np.linspace(self.s0, self.target_s, self.request.waypoints() + 1),
+                s_values=self.scene.joint.places(self.target_s, self.request.waypoints()),
                 grasp=Grasp(goal.slip, self._inward_direction([goal.reached.T_base_ee]), self.contact_ee),
                 retreats=self._approach_offsets(goal.reached.variant),
                 q_now=self.request.q_reference,
@@ -409,7 +409,7 @@ class GoalRanker:
         padded = np.vstack([goals, np.repeat(goals[-1:], count - len(goals), axis=0)]) if len(goals) < count else goals
         if len(goals) <= count // 3:
             padded = padded[: max(1, count // 3)]
-        s_values = np.linspace(self.s0, self.target_s, self.budget.coarse_waypoints + 1)
+        s_values = self.scene.joint.places(self.target_s, self.budget.coarse_waypoints)
         paths = self.coarse_paths.follow(
             padded, self.scene, s_values=s_values, slip=slip, inward=inward, contact_ee=self.contact_ee
         )

@@ -119,6 +119,10 @@ class JointGeometry:
         R = matrix_from_axis_angle(self.axis, delta)
         return R, self.origin - R @ self.origin
 
+    def places(self, to: float, count: int) -> Array:
+        """Returns (count + 1,) even positions from the present one to another one [rad or m]."""
+        return np.linspace(self.position, to, count + 1)
+
 
 @dataclass(frozen=True)
 class PlanningScene:

@@ -322,6 +322,9 @@ class PlannerSettingCfg:
     """Opening of the fingers on the approach and the retreat [m]; None = wide open. Closed fingers stay closed."""
     keypoint_shifts: dict[str, Any] = field(default_factory=dict)
     """[x, y, z] by object keypoint, in its frame: moves the keypoint to another place on a bar or a face [m]."""
+    held_part: str | None = None
+    """Part of the object that the hand holds, such as the lever of a latched door: keypoints and axes are its own, and
+    the hand leads both. None: the part that the skill moves."""
     slips: list[str] = field(default_factory=list)
     """Slip modes of the hand on the part (`SlipMode`), tried in order; none = those of the skill."""
     press_direction: list[float] | None = None

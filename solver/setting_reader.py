@@ -359,6 +359,7 @@ _FIELD_TYPES: dict[str, tuple[Any, str]] = {
     "category_name": (str | None, "a text"),
     "additional_labels": (Mapping, "a mapping by asset"),
     "keypoint_shifts": (Mapping, "a mapping by keypoint"),
+    "held_part": (str | None, "a part of the object"),
 }
 """Allowed types of simple fields, and the words for them."""
 

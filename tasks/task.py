@@ -146,6 +146,7 @@ class GoalKind(Enum):
     moved = "moved"
     moved_fraction = "moved_fraction"
     open_fraction = "open_fraction"
+    at_fraction = "at_fraction"
     within_closed = "within_closed"
     inside = "inside"
     on = "on"
@@ -217,8 +218,9 @@ class GoalCfg:
     """Name of the part in its annotation; for conditions on a joint only."""
     kind: GoalKind = GoalKind.moved
     """`moved`: abs(s - s0) >= value; `moved_fraction`: that over the joint's range; `open_fraction`: the part is open
-    by at least this share of the range; `within_closed`: abs(s - closed) <= value. `inside`, `on`, `upright`, `lifted`:
-    see `unlatch.objects.carrying_conditions.ConditionKind`."""
+    by at least this share of the range; `at_fraction`: by this share, up to 0.03 of the range; `within_closed`:
+    abs(s - closed) <= value. `inside`, `on`, `upright`, `lifted`: see
+    `unlatch.objects.carrying_conditions.ConditionKind`."""
     value: float | None = None
     """Threshold [rad or m, or a share]; None: the default of `inside`, `on` and `upright`, which the others lack."""
     of: str | None = None
@@ -236,7 +238,7 @@ class GoalCfg:
             raise ConfigError(
                 f"task.goal[{self.object}].value is missing. Expected a number. Give it in the YAML.", key="task.goal"
             )
-        highest = 1.0 if self.kind in (GoalKind.moved_fraction, GoalKind.open_fraction) else 10.0
+        highest = 1.0 if self.kind in (GoalKind.moved_fraction, GoalKind.open_fraction, GoalKind.at_fraction) else 10.0
         if self.value is not None:
             check_range(f"task.goal[{self.object}.{self.part}].value", self.value, 0.0, highest, above=True)
 

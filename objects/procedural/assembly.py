@@ -11,6 +11,7 @@ import numpy as np
 from unlatch.objects.annotation import Articulation, FramedVector, Openness, Part, PartKind
 from unlatch.objects.annotation_entries import FixedHandle
 from unlatch.objects.closing_force_values import record_forces, with_drawn_forces
+from unlatch.objects.mechanisms import Mechanism
 from unlatch.objects.procedural.colours import TextureKind
 from unlatch.objects.procedural.handles import HandlePlace, PanelGrip, PanelHandle
 from unlatch.objects.procedural.links import FLAP_BELOW, LinkBuilder, PanelBuilder, PanelFrame
@@ -77,6 +78,8 @@ class PartMotion:
     """[N m s/rad or N s/m]."""
     holding: float = 0.0
     """The friction is at least this multiple of the largest moment of gravity."""
+    beyond: float = 0.0
+    """How far it can be pressed beyond closed [rad or m]."""
 
 
 def hinge_motion(
@@ -138,6 +141,8 @@ class Assembly:
         self.parts: dict[str, Part] = {}
         self.handles: dict[str, FixedHandle] = {}
         """Handles of the object that do not move."""
+        self.mechanisms: dict[str, Mechanism] = {}
+        """What couples, holds or pulls its joints, by name."""
         self._textures: dict[Colour, TextureKind] = {}
         self._edge: Sequence[float] = (0.0, 0.0, 0.0)
 
@@ -167,28 +172,9 @@ class Assembly:
             edge: (3,) a point at the upper front edge of the parent, in the parent's frame [m]; None: that of the body.
         """
         name = builder.name
-        link = builder.build(mass_kg=mass_kg)
+        joint = self.add_link(builder, motion, mass_kg=mass_kg)
         slides = motion.kind is PartKind.slider
-        joint = Joint(
-            name=f"{name}_slide" if slides else f"{name}_hinge",
-            kind="prismatic" if slides else "revolute",
-            parent=motion.parent,
-            child=name,
-            T_parent_joint=Pose.from_translation(np.round(np.asarray(motion.at, dtype=float), 6)),
-            axis=np.asarray(motion.axis, dtype=float),
-            lower=min(0.0, motion.opens),
-            upper=max(0.0, motion.opens),
-            effort=200.0 if slides else 50.0,
-            velocity=5.0 if slides else 10.0,
-            friction=motion.friction,
-            damping=motion.damping,
-        )
-        if motion.holding:
-            needed = round(motion.holding * gravity_moment(link, joint), 4)
-            joint = replace(joint, friction=max(joint.friction, needed, LEAST_FRICTION_N_M))
         opening = joint.axis * np.sign(motion.opens) if slides else joint.axis
-        self._add_link(link)
-        self.joints[joint.name] = joint
         self.parts[name] = Part(
             name=name,
             joint=joint.name,
@@ -209,6 +195,38 @@ class Assembly:
             handle=grip.handle,
             openness=Openness(closed=0.0, open=motion.opens),
         )
+
+    def add_link(self, builder: LinkBuilder, motion: PartMotion, *, mass_kg: float) -> Joint:
+        """Adds a moving link with its joint, without an annotation, and returns the joint.
+
+        Args:
+            builder: The link; its frame is that of the joint.
+            motion: The joint.
+            mass_kg: Mass of the link [kg].
+        """
+        name = builder.name
+        link = builder.build(mass_kg=mass_kg)
+        slides = motion.kind is PartKind.slider
+        joint = Joint(
+            name=f"{name}_slide" if slides else f"{name}_hinge",
+            kind="prismatic" if slides else "revolute",
+            parent=motion.parent,
+            child=name,
+            T_parent_joint=Pose.from_translation(np.round(np.asarray(motion.at, dtype=float), 6)),
+            axis=np.asarray(motion.axis, dtype=float),
+            lower=min(0.0, motion.opens) - (motion.beyond if motion.opens > 0.0 else 0.0),
+            upper=max(0.0, motion.opens) + (motion.beyond if motion.opens < 0.0 else 0.0),
+            effort=200.0 if slides else 50.0,
+            velocity=5.0 if slides else 10.0,
+            friction=motion.friction,
+            damping=motion.damping,
+        )
+        if motion.holding:
+            needed = round(motion.holding * gravity_moment(link, joint), 4)
+            joint = replace(joint, friction=max(joint.friction, needed, LEAST_FRICTION_N_M))
+        self._add_link(link)
+        self.joints[joint.name] = joint
+        return joint
 
     def add_panel(
         self,
@@ -263,6 +281,7 @@ class Assembly:
             source={"dataset": "procedural", "id": str(self._seed), "licence": LICENCE},
             parts=self.parts,
             handles=self.handles,
+            mechanisms=self.mechanisms,
         )
         articulation = with_drawn_forces(articulation, self._category, rng)
         return GeneratedObject(

@@ -33,6 +33,7 @@ _SUMMARIES = {
     },
     "openings": {
         "door": "a small door in a frame with a lever handle",
+        "latched_door": "a small door that its lever unlatches, to pull or to push",
         "sliding_window": "a window whose sash slides sideways",
     },
     "lids": {
@@ -42,11 +43,21 @@ _SUMMARIES = {
         "pot": "a cooking pot with a hinged lid",
         "trash_can": "a pedal bin with a hinged lid",
     },
+    "held_parts": {
+        "button_microwave": "a microwave oven whose door a button opens",
+        "detent_oven": "a countertop oven whose knobs click into settings",
+        "double_cabinet": "a cabinet whose first door covers the second",
+        "filing_cabinet": "a chest that lets one drawer out at a time",
+        "locked_safe": "a safe whose dial frees a lever, and the lever its door",
+        "push_latch_cabinet": "a cabinet whose door pops out when it is pressed",
+        "telescopic_drawer": "a chest with drawers on telescopic rails",
+    },
     "toilet": {
         "toilet": "a children's toilet with a hinged lid",
     },
     "knobs_and_levers": {
         "bottle": "a bottle or a jar with a screw cap",
+        "childproof_bottle": "a bottle whose cap is pressed and turned",
         "faucet": "a faucet with a lever or two knobs",
         "hand_wheel": "a valve with a hand wheel",
         "toaster": "a toaster with a lever",

@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from unlatch.objects.annotation import HandleType, PartKind
+from unlatch.objects.mechanisms import PressAndTurn, Spring
 from unlatch.objects.procedural.assembly import Assembly, ObjectGenerator, PartMotion, slide_motion
 from unlatch.objects.procedural.colours import (
     APPLIANCES,
@@ -86,7 +87,11 @@ def _build_bottle(assembly: Assembly, p: Drawn) -> None:
     body = LinkBuilder("body")
     seat = _add_bottle(body, p)
     assembly.add_body(body, mass_kg=body.mass_kg(p.density_kg_m3), edge=(p.radius_m, 0.0, p.height_m))
+    _add_cap(assembly, p, "body", seat)
 
+
+def _add_cap(assembly: Assembly, p: Drawn, parent: str, seat: float) -> None:
+    """Adds the screw cap; its lower edge is at the height `seat` in the frame of its parent [m]."""
     cap, radius = PanelBuilder("cap", LID_BEHIND), p.cap_m / 2
     top = _GAP_M + p.cap_height_m
     middle = (0, 0, (_GAP_M + top) / 2)
@@ -105,7 +110,7 @@ def _build_bottle(assembly: Assembly, p: Drawn) -> None:
     out, size = top - min(_HELD_M, p.cap_height_m / 2), (p.cap_height_m, p.cap_m, p.cap_m)
     grip = grip_standing_out(LID_BEHIND, HandleType.knob, at=(0.0, 0.0), out=out, size=size)
     # counterclockwise, as a right-handed thread opens
-    motion = PartMotion(PartKind.knob, "body", (0.0, 0.0, seat), Z, p.range_rad, p.friction_n_m, p.damping_n_m_s)
+    motion = PartMotion(PartKind.knob, parent, (0.0, 0.0, seat), Z, p.range_rad, p.friction_n_m, p.damping_n_m_s)
     push = LID_BEHIND.at(radius * 0.5, 0.0, top)
     assembly.add_part(cap, motion, grip, mass_kg=cap.mass_kg(900.0, digits=5), push=push)
 
@@ -139,6 +144,34 @@ def _add_bottle(body: LinkBuilder, p: Drawn) -> float:
 
 
 bottle = ObjectGenerator("bottle", _BOTTLE, _build_bottle)
+
+# A childproof bottle: its cap turns only while it is pressed down.
+
+_CHILDPROOF_BOTTLE = {
+    **_BOTTLE,
+    "press_m": uniform(0.0025, 0.0035),  # how far the cap goes down
+    "press_n": uniform(8.0, 14.0),  # at rest, half as much again when it is pressed: our own choice
+}
+
+
+def _build_childproof_bottle(assembly: Assembly, p: Drawn) -> None:
+    """Builds a bottle whose cap turns on a sprung ring, which slides down the neck."""
+    body = LinkBuilder("body")
+    seat = _add_bottle(body, p) + p.press_m
+    assembly.add_body(body, mass_kg=body.mass_kg(p.density_kg_m3), edge=(p.radius_m, 0.0, p.height_m))
+    ring, radius = LinkBuilder("ring"), p.cap_m / 2
+    ring.cylinder("collar", (0, 0, 0.0005), axis="z", radius=radius - 0.001, length=0.001, rgba=p.cap_colour)
+    slide = PartMotion(PartKind.slider, "body", (0.0, 0.0, seat), Z, -p.press_m, friction=1.0, damping=5.0)
+    joint = assembly.add_link(ring, slide, mass_kg=0.01)
+    _add_cap(assembly, p, "ring", 0.0)
+    stiffness = 0.5 * p.press_n / p.press_m
+    rest = round(p.press_n / stiffness, 6)
+    assembly.mechanisms["cap_spring"] = Spring(joint.name, rest=rest, stiffness=round(stiffness, 3))
+    cap = assembly.parts["cap"].joint
+    assembly.mechanisms["lugs"] = PressAndTurn(cap, joint.name, at=round(0.6 * p.press_m, 6))
+
+
+childproof_bottle = ObjectGenerator("childproof_bottle", _CHILDPROOF_BOTTLE, _build_childproof_bottle)
 
 # A faucet on a piece of worktop: a mixer with a lever, or a spout between two knobs.
 

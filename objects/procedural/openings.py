@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from unlatch.objects.annotation import HandleType, PartKind
+from unlatch.objects.mechanisms import Latch, Spring
 from unlatch.objects.procedural.assembly import Assembly, ObjectGenerator, PartMotion, slide_motion
 from unlatch.objects.procedural.colours import (
     BRASS,
@@ -44,6 +45,14 @@ from unlatch.simcore.geometry import Pose
 # A small door in a frame, with a lever handle; a hand can also hold its edge below the lever.
 
 _PLATE_M = 0.006
+LEVER = {
+    "lever_style": either("round", "flat"),
+    "lever_height_m": uniform(0.016, 0.022),  # across the lever, where the fingers close
+    "lever_m": uniform(0.105, 0.135),  # from the lever's axis to its end
+    "standoff_m": uniform(0.036, 0.046),  # free gap between leaf and lever
+    "lever_depth_m": lambda rng, p: p.lever_height_m if p.lever_style == "round" else draw_uniform(rng, 0.010, 0.014),
+}
+"""The values of a lever, see `add_lever`; it also needs range, friction, damping and `metal`."""
 _DOOR = {
     "_wood": one_of(WOODS),
     "lever_style": either("round", "flat"),
@@ -84,11 +93,20 @@ def _lever_axis(p: Drawn, door: Door) -> tuple[float, float]:
     return door.span[1] - p.backset_m, door.up * p.lever_rise_m
 
 
+def _opens_away(p: Drawn) -> bool:
+    """Whether the door swings away from a person in front of it."""
+    return getattr(p, "swing", "pull") == "push"
+
+
 def _leaf(p: Drawn) -> list[Door]:
     def hold(door: Door) -> tuple[float, float]:  # the edge is held below the lever, clear of it
         return door.span[1], -door.up * min(0.16 - p.lever_rise_m, door.half - 0.05)
 
     door = Door.inset(_door_frame(p), p, thickness_m=p.leaf_m, hold=hold, handle=EdgeHandle(), rgba=p.leaf_colour)
+    if _opens_away(p):  # at the back of its frame, where its hinge lies in its back face
+        at, frame = (-p.depth_m / 2, *door.at[1:]), door.frame
+        swing = PanelFrame(across=frame.across, out=tuple(-v for v in frame.out))
+        door = replace(door, at=at, out=(0.0, p.leaf_m), swing=swing)
     push = door.frame.at(0.78 * door.span[1], _lever_axis(p, door)[1] - door.up * 0.12, 0.0)
     return [replace(door, push=push)]
 
@@ -105,7 +123,7 @@ def _add_door_frame(body: LinkBuilder, p: Drawn) -> None:
     body.box("head", (x0, b0, c1), (x1, b1, z1), rgba=p.colour)
     body.box("sill", (x0, b0, 0.0), (x1, b1, c0), rgba=p.colour)
     # the leaf closes against these strips, which do not collide: it must not stick to them
-    stop = x1 - p.leaf_m - 0.004
+    stop = x0 + p.leaf_m + 0.016 if _opens_away(p) else x1 - p.leaf_m - 0.004
     for number, (a, b) in enumerate(((b0, b0 + 0.012), (b1 - 0.012, b1))):
         body.visual.box(f"stop_{number}", (stop - 0.012, a, c0), (stop, b, c1), rgba=darker(p.colour))
     _leaf(p)[0].add_hinges(body)
@@ -116,13 +134,24 @@ def _add_fields(panel: PanelBuilder, p: Drawn, door: Door) -> None:
     for number in range(p.panels):
         size = 2 * half / p.panels
         a, b = -half + number * size + 0.035, -half + (number + 1) * size - 0.035
-        lower, upper = (low + 0.05, a, 0.0), (high - p.backset_m - 0.045, b, 0.0006)
+        face = door.out[1]
+        lower, upper = (low + 0.05, a, face), (high - p.backset_m - 0.045, b, face + 0.0006)
         panel.visual.box(f"field_{number}", lower, upper, rgba=darker(p.leaf_colour, 0.86))
 
 
 def _add_lever(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> None:
-    """Adds the lever, which points to the hinge; its end moves down. Its frame is where its axis meets the leaf."""
+    """Adds the lever of the door and the textures."""
     (door,) = doors
+    add_lever(assembly, p, door, _lever_axis(p, door))
+    shades = (darker(p.leaf_colour, 0.86), darker(p.colour, 0.8), darker(p.colour))
+    assembly.set_texture(board_texture, p.colour, p.leaf_colour, *shades)
+
+
+def add_lever(assembly: Assembly, p: Drawn, door: Door, axis: tuple[float, float]) -> None:
+    """Adds a lever, which points to the hinge; its end moves down. Its frame is where its axis meets the leaf.
+
+    `axis` is that place, across and along [m]. `p` has the values of a lever in the table of `door`.
+    """
     toward, lever = -door.frame.across[1], PanelBuilder("lever", DRAWER_FRONT)
     middle = _PLATE_M + p.standoff_m + p.lever_depth_m / 2
     height, depth = p.lever_height_m / 2, p.lever_depth_m / 2
@@ -136,18 +165,47 @@ def _add_lever(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> None:
         lever.box("handle", lower, upper, rgba=p.metal)
     at, size = (0.0, toward * (p.lever_m - 0.018)), (2 * depth, 2 * height, 0.045)
     grip = grip_standing_out(DRAWER_FRONT, HandleType.bar, at=at, out=middle, size=size)
-    axis_at = door.frame.at(*_lever_axis(p, door), 0.001).tolist()
+    axis_at = door.frame.at(*axis, door.out[1] + 0.001).tolist()
     opens = -toward * p.lever_range_rad  # about +x, y turns to z: down if the lever points to -y
     friction, damping = p.lever_friction_n_m, p.lever_damping_n_m_s
     motion = PartMotion(PartKind.lever, "door", axis_at, X, opens, friction, damping)
     push = DRAWER_FRONT.at(-height, toward * (p.lever_m - 0.05), middle)
     top = door.frame.at(door.span[1] / 2, door.up * door.half, 0.0)
     assembly.add_part(lever, motion, grip, mass_kg=lever.mass_kg(4000.0), push=push, edge=top.tolist())
-    shades = (darker(p.leaf_colour, 0.86), darker(p.colour, 0.8), darker(p.colour))
-    assembly.set_texture(board_texture, p.colour, p.leaf_colour, *shades)
 
 
 door = ObjectGenerator("door", _DOOR, BoxWithDoors(_leaf, _add_door_frame, _add_fields, _add_lever, edge_inset_m=0.0))
+
+# The same door with a latch: its lever is sprung, and withdraws the bolt that holds the leaf.
+
+_LATCHED_DOOR = {
+    **_DOOR,
+    # ADA Standards 309.4 allow 5 lbf (22.2 N) at the lever; spring and friction together need 8 to 20 N here
+    "lever_friction_n_m": uniform(0.2, 0.25),
+    "lever_spring_n_m_rad": uniform(0.7, 1.1),
+    "lever_preload_rad": uniform(0.5, 0.7),
+    "free_share": uniform(0.6, 0.8),  # of the lever's range, where the bolt is withdrawn
+    "swing": either("pull", "push"),
+}
+_LATCH_PLAY_RAD = 0.004
+"""A strike plate leaves the bolt about 2 mm, at the lever of a leaf of 0.4 m."""
+
+
+def _add_latched_lever(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> None:
+    _add_lever(assembly, p, doors)
+    joint, by = assembly.parts["door"].joint, assembly.parts["lever"]
+    rest = -float(np.sign(by.openness.open)) * p.lever_preload_rad
+    assembly.mechanisms["bolt"] = Latch(
+        joint, by.joint, free_at=round(p.free_share * p.lever_range_rad, 4), play=_LATCH_PLAY_RAD
+    )
+    assembly.mechanisms["lever_spring"] = Spring(by.joint, rest=rest, stiffness=p.lever_spring_n_m_rad)
+
+
+latched_door = ObjectGenerator(
+    "latched_door",
+    _LATCHED_DOOR,
+    BoxWithDoors(_leaf, _add_door_frame, _add_fields, _add_latched_lever, edge_inset_m=0.0),
+)
 
 # A window with two sashes; one of them slides sideways and has a pull.
 

@@ -333,11 +333,14 @@ def goal_value(record: EpisodeRecord, condition: Mapping[str, Any], frame: int) 
     if kind == "open_fraction":
         share = (float(s[frame]) - s_closed) / (s_open - s_closed)
         return share, share >= wanted
+    if kind == "at_fraction":
+        share = (float(s[frame]) - s_closed) / (s_open - s_closed)
+        return share, abs(share - wanted) <= success_rules.AT_SHARE
     if kind == "within_closed":
         away = abs(float(s[frame]) - s_closed)
         return away, away <= wanted
     raise RecordingError(
-        f"A goal condition has kind {kind!r}, expected moved, moved_fraction, open_fraction or within_closed. The "
-        "record is damaged or of a newer version.",
+        f"A goal condition has kind {kind!r}, expected moved, moved_fraction, open_fraction, at_fraction or "
+        "within_closed. The record is damaged or of a newer version.",
         kind=kind,
     )

@@ -236,7 +236,8 @@ GOAL_FIELDS: Table = {
     "kind": Field(
         str,
         "`moved`: abs(s - s0) >= value; `moved_fraction`: abs(s - s0) / abs(open - closed) >= value; "
-        "`open_fraction`: (s - closed) / (open - closed) >= value; `within_closed`: abs(s - closed) <= value. Of a "
+        "`open_fraction`: (s - closed) / (open - closed) >= value; `at_fraction`: the same is within 0.03 of value; "
+        "`within_closed`: abs(s - closed) <= value. Of a "
         "free object: `inside`: its outline lies in a region, up to value to the sides and below, and its middle "
         "(below a ceiling: its top) below the height of the region; `on`: its lowest point is within value of the "
         "floor of a region, and its middle is over that floor; `upright`: its up axis is within value of the "

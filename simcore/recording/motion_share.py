@@ -7,6 +7,7 @@ import math
 from unlatch.simcore.recording.broken_rules import JudgedSkill, goal_value, measure_displacement
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.measurements import first_attempt, read_frame, start_position
+from unlatch.simcore.recording.success_rules import AT_SHARE
 from unlatch.simcore.rng import sum_in_order
 
 
@@ -68,6 +69,9 @@ def _shares_of_conditions(skill: JudgedSkill) -> list[float]:
         wanted, (value, _) = float(condition["value"]), goal_value(record, condition, record.n_actions)
         if condition["kind"] == "within_closed":
             found.append(_share_approached(value, wanted, start=goal_value(record, condition, start_frame)[0]))
+        elif condition["kind"] == "at_fraction":
+            away = abs(wanted - goal_value(record, condition, start_frame)[0])
+            found.append(_share_approached(abs(wanted - value), AT_SHARE, start=away))
         elif condition["kind"] == "open_fraction":
             missing = wanted - goal_value(record, condition, start_frame)[0]
             found.append(_share_approached(wanted - value, 0.0, start=missing))

@@ -16,6 +16,8 @@ MAX_JOINT_SPEED = 5.0
 """Joint speed above which an attempt is invalid [rad/s or m/s]."""
 MOVING_STEP = 1e-4
 """A joint moves where its position changes by more than this over one record frame [rad or m]."""
+AT_SHARE = 0.03
+"""How far a part may be from where the goal `at_fraction` has it, as a share of its range."""
 MIN_CONTACT_SHARE = 0.8
 """Least share of the moving frames in which the fingers must touch the part."""
 MAX_SETTLE_CHANGE_RAD = 0.02

@@ -88,6 +88,9 @@ class ObstacleModel:
     joint: str | None = None
     """The acted-on joint; argument `s` of a query sets its position."""
     joint_positions: Mapping[str, float] | None = None
+    positions_at: Callable[[float], Mapping[str, float]] | None = None
+    """Returns the positions of all joints that move, the acted-on one too, at the `s` of a query; None: it is that of
+    the acted-on joint, and no other joint moves."""
 
 
 def _tilt_of(T_world_object: Pose) -> float:
@@ -120,6 +123,7 @@ class BulletCollisionChecker:
         self._model: RobotModel | None = None
         self._obstacles: dict[str, Body] = {}
         self._acted_joint: tuple[Body, JointInfo] | None = None
+        self._positions_at: Callable[[float], Mapping[str, float]] | None = None
         self._allowed: frozenset[tuple[str, str]] = frozenset()
         self._ignored: tuple[str, ...] = ()
         self._own_links: frozenset[int] | None = None
@@ -264,6 +268,7 @@ class BulletCollisionChecker:
             body.set_joint_positions(list(positions), list(positions.values()))
             if obstacle.joint is not None:
                 self._acted_joint = (body, body.joint(obstacle.joint))
+                self._positions_at = obstacle.positions_at
         self._obstacles[obstacle.name] = body
 
     @contextmanager
@@ -360,9 +365,11 @@ class BulletCollisionChecker:
             self._get_free().set_root_pose(T_world_carried)
         if s is not None and self._acted_joint is not None:
             body, joint = self._acted_joint
-            # a part that is pushed past its limit stays at the limit
-            stopped = min(max(float(s), joint.lower), joint.upper) if joint.lower < joint.upper else float(s)
-            p.resetJointState(body.body_id, joint.index, stopped, 0.0, physicsClientId=client)
+            moved = {joint.name: float(s)} if self._positions_at is None else self._positions_at(float(s))
+            for each, position in ((body.joint(name), position) for name, position in moved.items()):
+                # a part that is pushed past its limit stays at the limit
+                stopped = min(max(position, each.lower), each.upper) if each.lower < each.upper else position
+                p.resetJointState(body.body_id, each.index, stopped, 0.0, physicsClientId=client)
             body.forget_state()
         p.performCollisionDetection(physicsClientId=client)
         limit = self.clearance_m if clearance_m is None else clearance_m

@@ -84,6 +84,7 @@ class HandFit:
 
     def __init__(self, asset: ObjectAsset, part: Part, hand: HandShape, *, approach_m: float) -> None:
         """Prepares the test; the straight approach must be free at its start, `approach_m` away [m]."""
+        self.asset = asset
         self.part = part
         self.hand = hand
         self.approach_m = approach_m

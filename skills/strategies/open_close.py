@@ -16,6 +16,7 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_force_values import closing_reach, lever_m
 from unlatch.robots.hand_shape import HandShape
 from unlatch.simcore.errors import ConfigError
+from unlatch.skills.mechanism_steps import is_held_closed
 from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandDirections, HandFit, HandGrasp, held_at_edge
 from unlatch.solver.setting import MAX_THRESHOLD, FollowJointCfg, PlannerSettingCfg
 from unlatch.solver.term import Term
@@ -117,6 +118,8 @@ def start_range(skill: str, part: Part, asset: ObjectAsset) -> tuple[float, floa
     if skill == "close" and part.moves_little:
         # from fully open: of half of such a way, what counts as closed would be less than a hand is accurate to
         return _rounded_below(span, span), _rounded_below(span, span)
+    if skill == "open" and is_held_closed(asset, part):
+        return 0.0, 0.0  # a robot does what opens it
     clear = _CLEAR_OF_CATCH * closing_reach(part, asset.model)
     if skill == "close":
         shares = zip(_CLOSE_FROM[slides], _CLOSE_FROM_SHARE, strict=True)
@@ -141,7 +144,7 @@ def widened_start(start: tuple[float, float], part: Part, fit: HandFit) -> tuple
     hand fits while it is closed. If the hand fits at no opening, or there is nothing to hold, the range stays as it is.
     """
     span = part.openness.span
-    if part.handle.type is HandleType.none:  # it is pushed
+    if part.handle.type is HandleType.none or is_held_closed(fit.asset, part):  # it is pushed, or freed first
         return start
     if start[1] == 0.0 and any(fit.grasp(0.0, shift_m=shift) is not None for shift in fit.grasp_shifts(start)):
         return start

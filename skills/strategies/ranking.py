@@ -14,6 +14,7 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.skills.catalog import derivable_skill
 from unlatch.skills.context import SKIN_M
 from unlatch.skills.grasping import needs_turns
+from unlatch.skills.mechanism_steps import Press, held_to_open, press_of
 from unlatch.skills.strategies.candidates import draw_candidates
 from unlatch.skills.strategies.free_edge import edge_grip, edge_hook, free_edges
 from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandFit, HandGrasp, held_at_edge
@@ -40,7 +41,7 @@ from unlatch.skills.strategies.pushing import (
     is_even,
     push_shifts,
 )
-from unlatch.solver.setting import FollowJointCfg, PlannerSettingCfg
+from unlatch.solver.setting import FollowJointCfg, PlannerSettingCfg, SuccessMode
 
 MOST_TURNED_RAD = {PartKind.knob: 1.5, PartKind.lever: 0.7}
 """Angle that counts as turned. A knob or wheel turns by more than a wrist can at half of its poses; a lever turns by
@@ -52,6 +53,10 @@ _DRAWN_PUSHES = 8
 _LEVER_END_SHARE = 0.5
 """Where the push of a lever ends, as a share of the distance from closed that counts as closed: a bail ends close to
 its bucket, which the fingertips would meet."""
+_PRESS_PAST_M, _USUAL_LEVER_M = 0.0095, 0.2
+"""How far beyond the way of its latch a hand presses a part, to push against its stop [m], and where [m]."""
+_POPPED_SHARE = 0.5
+"""Least way of a part that pops out, as a share of that of its spring."""
 _TURN_FACTOR = 1.2
 """The hand turns by this factor farther than is wanted: the part lags behind the soft pads."""
 MAX_DURATION_S = 90.0
@@ -163,6 +168,8 @@ def _derive_grasps(
     skill: str, asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float], asked: float | None
 ) -> list[Strategy]:
     """Returns the strategies of a hand that grasps a part to open or turn it; see `derive_strategies`."""
+    if skill == "open" and (held := held_to_open(asset, part, start[1])) is not None:
+        return _derive_grasps_of_other(asset, part, held, hand, start)
     if part.handle.type is HandleType.none and (drags := _derive_drags(skill, asset, part, hand, start, asked)):
         return drags
     if skill == "open" and part.is_button:
@@ -229,6 +236,36 @@ def _derive_grasps(
         return [*others, *_derive_drags(skill, asset, part, hand, start, asked)]
     sure = [strategy for strategy in fitting if strategy not in empty]
     return sure or _derive_drags(skill, asset, part, hand, start, asked) or empty  # the last closes on nothing
+
+
+_LEVER_SLIPS = ("side", "gimbal", "bar", "fixed")
+"""Slip modes on a lever that is turned and then leads a part: it turns about the line between the pads, and about its
+own length."""
+
+
+def _derive_grasps_of_other(
+    asset: ObjectAsset, part: Part, held: Part, hand: HandShape, start: tuple[float, float]
+) -> list[Strategy]:
+    """Returns the strategies of a hand that leads a part by another one, such as a door by the lever that frees it."""
+    fit = HandFit(asset, held, hand, approach_m=approach_m(held))
+    found = []
+    for shift_m in fit.grasp_shifts((0.0, 0.0)):
+        grasp = fit.grasp_over((0.0,), shift_m=shift_m)
+        if grasp is None and shift_m != 0.0:
+            continue
+        setting = replace(
+            grasp_setting(held, (0.0, 0.0), grasp),
+            held_part=held.name,
+            slips=list(_LEVER_SLIPS),
+            success_threshold=goal_value("open", part, start),
+            post_actuation_motions=FollowJointCfg(to=rounded(part.openness.position(opened_to(part, start)))),
+        )
+        if shift_m != 0.0:
+            _, along, _ = fit.axes_link()
+            shift = [round(float(v), 4) for v in shift_m * along]
+            setting = replace(setting, keypoint_shifts={HEAD: shift, TAIL: shift})
+        found.append((held.name if shift_m == 0.0 else f"{held.name}{100 * shift_m:+.0f}cm", setting))
+    return found
 
 
 def _draw_pushes(
@@ -399,12 +436,34 @@ def _numbered(name: str, settings: list[PlannerSettingCfg]) -> list[Strategy]:
     return [(name if number == 1 else f"{name}_{number}", each) for number, each in enumerate(settings, start=1)]
 
 
+def _derive_presses(asset: ObjectAsset, part: Part, hand: HandShape, press: Press) -> list[Strategy]:
+    """Returns the pushes on a part, or on its button, after which the part pops out."""
+    popped = rounded(_POPPED_SHARE * press.pops_to)
+    mode = {"success_mode": SuccessMode.dis_to_init, "success_threshold": popped}
+    if press.at is not part:
+        closed = press.at.openness.span
+        ((name, setting),) = _derive_pushes(asset, press.at, hand, (closed, closed))
+        led = FollowJointCfg(to=rounded(part.openness.position(press.pops_to)))
+        return [(name, replace(setting, **mode, held_part=press.at.name, post_actuation_motions=led))]
+    # beyond the end of its way: the spring of the latch pushes the hand back, which is soft
+    past = _PRESS_PAST_M * (1.0 if part.kind is PartKind.slider else 1.0 / _USUAL_LEVER_M)
+    led = FollowJointCfg(to=rounded(part.openness.position(-press.depth - past)))
+    setting = replace(push_setting(part, asset, hand, (0.0, 0.0)), **mode, post_actuation_motions=led)
+    fit = HandFit(asset, part, hand, approach_m=0.0)
+    shifts = [shift.round(4) + 0.0 for shift in push_shifts(fit, (0.0,))]
+    pushes = [replace(setting, keypoint_shifts={SPOT: shift.tolist()} if shift.any() else {}) for shift in shifts]
+    return _numbered("push", pushes or [setting])
+
+
 def _derive_pushes(asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]) -> list[Strategy]:
     """Returns a push at the annotated spot, if the hand fits there, and at the nearest other spots where it fits.
 
     Levers and knobs are led back. A slider that moves along the front, such as the lever of a toaster, is also grasped
     and led back; the grasp comes first if a push fits nowhere.
     """
+    press = press_of(asset, part, start[1])
+    if press is not None:
+        return _derive_presses(asset, part, hand, press)
     if part.kind is PartKind.lever:
         return _derive_lever_returns(asset, part, hand, start)
     if part.kind is PartKind.knob:

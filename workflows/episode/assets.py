@@ -114,12 +114,16 @@ def with_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> Epi
         asset = assets[opening.object]
         with naming_drawn_object(cfg.all_objects()[asset.name], asset):
             check_opening(opening, asset.articulation.part(opening.part), asset, index=index)
-    if cfg.task.derived is None:
-        return cfg
-    from unlatch.configs.derived_task import fill_derived_task
+    if cfg.task.derived is not None:
+        from unlatch.configs.derived_task import fill_derived_task
 
-    with naming_drawn_object(cfg.object, assets[cfg.object.name]):
-        return fill_derived_task(cfg, assets)
+        with naming_drawn_object(cfg.object, assets[cfg.object.name]):
+            cfg = fill_derived_task(cfg, assets)
+    if not any(asset.articulation.mechanisms for asset in assets.values()):
+        return cfg
+    from unlatch.configs.derived_task import with_mechanism_steps
+
+    return with_mechanism_steps(cfg, assets)
 
 
 @contextmanager

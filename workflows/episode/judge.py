@@ -20,7 +20,13 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.carrying_conditions import ObjectPoses
 from unlatch.objects.scene_object import SceneObject
 from unlatch.robots.arm_control import Action
-from unlatch.simcore.recording.success_rules import BYSTANDER_VIEW, MAX_JOINT_SPEED, MIN_CONTACT_SHARE, MOVING_STEP
+from unlatch.simcore.recording.success_rules import (
+    AT_SHARE,
+    BYSTANDER_VIEW,
+    MAX_JOINT_SPEED,
+    MIN_CONTACT_SHARE,
+    MOVING_STEP,
+)
 from unlatch.simcore.sim.contacts import SUSTAINED_S, ContactView, ObjectView
 from unlatch.skills.commands import Phase
 from unlatch.skills.config import stages_of
@@ -208,6 +214,9 @@ def goal_failure(
         elif condition["kind"] == "open_fraction":
             reached = (s - condition["s_closed"]) / (condition["s_open"] - condition["s_closed"])
             holds = reached >= value
+        elif condition["kind"] == "at_fraction":
+            reached = (s - condition["s_closed"]) / (condition["s_open"] - condition["s_closed"])
+            holds = abs(reached - value) <= AT_SHARE
         else:
             reached = abs(s - condition["s_closed"])
             holds = reached <= value

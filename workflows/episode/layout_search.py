@@ -264,7 +264,7 @@ class LayoutSearch:
             joint = skill.object.body.joint(skill.part.joint)
             s = min(max(float(led[-1][-1]), joint.lower), joint.upper)
             with _contents_moved(scene.objects, skill):
-                skill.object.set_joints({skill.part.joint: s})
+                skill.object.set_joints(_positions_after(skill, s))
         scene.state_tree.update_state()
 
     def _count_refusal(self, candidate: int, index: int, failure: Failure, *, plan: KeyframePlan | None = None) -> None:
@@ -276,6 +276,17 @@ class LayoutSearch:
         self.report.failures.append(
             {"candidate": candidate, "skill": index, "name": name, "code": failure.code, "message": message}
         )
+
+
+def _positions_after(skill: ArticulationSkill, s: float) -> dict[str, float]:
+    """Returns the joint positions after a skill has led its part to a position [rad or m] and let go."""
+    item = skill.object
+    if not item.asset.articulation.mechanisms:
+        return {skill.part.joint: s}
+    from unlatch.skills.mechanism_steps import positions_let_go
+
+    now = dict(zip(item.joint_names, item.body.joint_states()[0].tolist(), strict=True))
+    return positions_let_go(item.asset, {**now, skill.part.joint: s})
 
 
 @contextmanager

@@ -64,6 +64,7 @@ def words_of_goal(goal: GoalCfg, units: Units) -> str:
         GoalKind.moved: f"{what} has moved by at least {value}",
         GoalKind.moved_fraction: f"{what} has moved by at least {share} of its range",
         GoalKind.open_fraction: f"{what} is open by at least {share} of its range",
+        GoalKind.at_fraction: f"{what} is open by {share} of its range",
         GoalKind.within_closed: f"{what} is closed to within {value}",
         GoalKind.inside: f"{what} is inside {place}",
         GoalKind.on: f"{what} stands on {place}",
