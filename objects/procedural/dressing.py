@@ -12,7 +12,7 @@ import numpy as np
 
 from unlatch.objects.procedural.assembly import GeneratedObject
 from unlatch.objects.procedural.colours import DARK, FINISH_OF_COLOUR, GLASS, RUBBER
-from unlatch.objects.procedural.item_looks import INK, STEEL, WHITE, Piece, draw_colour, ink_on, vary
+from unlatch.objects.procedural.looks import INK, STEEL, WHITE, Piece, draw_colour, ink_on, vary
 from unlatch.objects.procedural.mesh_makers import bevelled_box, circle, slab
 from unlatch.objects.procedural.parameters import Colour, draw_one
 from unlatch.objects.procedural.prints import Print, draw_brand, draw_panel, draw_plate
@@ -258,7 +258,7 @@ def _add_plate(front: _Front, pieces: dict[str, list[Piece]], rng: np.random.Gen
             middle = np.clip(low + share * (high - low), low + half + 0.006, high - half - 0.006)
             if np.any(middle - half < low) or not front.is_free(x, middle - half - 0.004, middle + half + 0.004):
                 continue
-            ground = vary((rgba or (0.5, 0.5, 0.5, 1.0))[:3], rng, hue=0.0, saturation=0.0, value=0.02)  # type: ignore[arg-type]
+            ground = vary((rgba or (0.5, 0.5, 0.5, 1.0))[:3], rng, hue=0.0, saturation=0.0, value=0.02)
             ground = (INK if dark else STEEL) if style == "plate" else ground
             plate = draw_plate(brand, ground, ink_on(ground))
             a, b = middle - half, middle + half
@@ -283,21 +283,22 @@ def _add_note(front: _Front, pieces: dict[str, list[Piece]], rng: np.random.Gene
     if np.any(room <= 0.0) or not front.is_free(x, spot - 0.003, spot + size + 0.003):
         return
     if not alone:
-        ground = draw_one(rng, (WHITE, (0.95, 0.90, 0.55), (0.75, 0.88, 0.95), (0.96, 0.80, 0.82)))
-        note = Print(48, 48, ground)
-        if rng.random() < 0.6:
-            note.small_print(5, 6, 42, 38, INK, rng, row=7.0)
-        else:  # a drawing by a child
-            for _ in range(5):
-                a, b, c, d = (float(v) for v in rng.uniform(6, 42, size=4))
-                note.stroke(a, b, c, d, 2.0, draw_colour(rng, (0.6, 1.0), (0.5, 0.9)))
         paper = bevelled_box((x, *spot), (x + 0.0006, *(spot + size)), 0.0, atlas={"+x": (0.0, 0.0, 1.0, 1.0)})
-        pieces[link].append(front.place(Piece(paper, WHITE, "cardboard", note), link))
-    face = Pose(
-        np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), np.array([x, *(spot + size * [0.5, 0.86])])
-    )
-    if alone:
-        face = Pose(face.R, np.array([x, *(spot + size / 2)]))
-    magnet = slab(circle(12) * (0.011 if alone else 0.006), 0.0, 0.004, bevel_m=0.001, steps=1).moved(face)
+        pieces[link].append(front.place(Piece(paper, WHITE, "cardboard", _draw_note(rng)), link))
+    place = spot + size * np.array([0.5, 0.5 if alone else 0.86])
+    face = Pose(np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), np.array([x, *place]))
+    magnet = slab(circle(12) * np.full(2, 0.011 if alone else 0.006), 0.0, 0.004, bevel_m=0.001, steps=1).moved(face)
     pieces[link].append(front.place(Piece(magnet, tone, "plastic"), link))
     front.block(link, x, spot, spot + size)
+
+
+def _draw_note(rng: np.random.Generator) -> Print:
+    """Draws a list, or what a child has drawn."""
+    note = Print(48, 48, draw_one(rng, (WHITE, (0.95, 0.90, 0.55), (0.75, 0.88, 0.95), (0.96, 0.80, 0.82))))
+    if rng.random() < 0.6:
+        note.small_print(5, 6, 42, 38, INK, rng, row=7.0)
+        return note
+    for _ in range(5):
+        a, b, c, d = (float(v) for v in rng.uniform(6, 42, size=4))
+        note.stroke(a, b, c, d, 2.0, draw_colour(rng, (0.6, 1.0), (0.5, 0.9)))
+    return note

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, creased_normals
 
 Array = np.ndarray
-Profile = Sequence[tuple[float, float]]
+Profile = list[tuple[float, float]]
 """(radius, height) from the middle of the underside outwards and up; from the rim on down the inside [m]."""
 
 _CREASE_RAD = float(np.radians(56.0))
@@ -85,8 +87,10 @@ def join(*surfaces: Surface) -> Surface:
     return Surface(np.concatenate([s.corners for s in surfaces]), np.concatenate([s.uvs for s in surfaces]))
 
 
-def rounded(points: Sequence[Sequence[float]], radius_m: float, steps: int = 3) -> list[tuple[float, ...]]:
-    """Returns a polyline whose inner corners are rounded, by a parabola that starts `radius_m` before each [m]."""
+def rounded(points: Sequence[Sequence[float]], radius_m: float, steps: int = 3) -> list[Any]:
+    """Returns a polyline, of points (2,) or (3,), whose corners between its ends are rounded, by a parabola that starts
+    `radius_m` before each [m].
+    """
     line = [np.asarray(point, dtype=float) for point in points]
     found = [line[0]]
     for before, at, after in zip(line, line[1:], line[2:], strict=False):
@@ -105,7 +109,7 @@ def loft(rings: Array, *, closed: bool = True) -> Surface:
         rings: The rings [m].
         closed: Whether a ring ends where it starts.
     """
-    rows, columns = rings.shape[:2]
+    rows = len(rings)
     ring = np.concatenate([rings, rings[:, :1]], axis=1) if closed else rings
     u = np.linspace(0.0, 1.0, ring.shape[1])
     steps = np.sqrt(((rings[1:] - rings[:-1]) ** 2).sum(axis=2)).mean(axis=1)
@@ -140,7 +144,7 @@ def lathe(profile: Profile, *, sides: int = 28, turns: int = 1) -> Surface:
 
 
 def tube(
-    path: Array, radii: Array, *, sides: int = 10, flat: float = 0.0, side: Sequence[float] = (0, 1, 0)
+    path: ArrayLike, radii: ArrayLike, *, sides: int = 10, flat: float = 0.0, side: Sequence[float] = (0, 1, 0)
 ) -> Surface:
     """Returns a tube with closed ends along a path that lies in the plane across `side`.
 
@@ -151,19 +155,19 @@ def tube(
         flat: 0 for an ellipse, towards 1 for a rectangle with rounded corners.
         side: (3,) a unit vector that is orthogonal to the path.
     """
-    path, across = np.asarray(path, dtype=float), np.asarray(side, dtype=float)
-    tangents = np.gradient(path, axis=0)
+    axis, across = np.asarray(path, dtype=float), np.asarray(side, dtype=float)
+    tangents = np.gradient(axis, axis=0)
     tangents /= np.sqrt((tangents**2).sum(axis=1, keepdims=True))
     thick = np.cross(tangents, across)  # (K, 3)
     ring = circle(sides)
     ring = ring * (1.0 + flat * (1.0 / np.abs(ring).max(axis=1, keepdims=True) - 1.0))
-    radii = np.broadcast_to(np.asarray(radii, dtype=float), (len(path), 2))
+    half = np.broadcast_to(np.asarray(radii, dtype=float), (len(axis), 2))
     body = (
-        path[:, None]
-        + ring[None, :, :1] * radii[:, None, :1] * across
-        + ring[None, :, 1:] * radii[:, None, 1:] * thick[:, None]
+        axis[:, None]
+        + ring[None, :, :1] * half[:, None, :1] * across
+        + ring[None, :, 1:] * half[:, None, 1:] * thick[:, None]
     )
-    ends = [np.repeat(point[None, None], sides, axis=1) for point in (path[0], path[-1])]
+    ends = [np.repeat(point[None, None], sides, axis=1) for point in (axis[0], axis[-1])]
     found = loft(np.concatenate([ends[0], body, ends[1]]))
     # the rings turn against the path
     middle = found.corners[: 2 * sides].mean(axis=(0, 1))
@@ -172,7 +176,7 @@ def tube(
     return found if outward > 0 else Surface(found.corners[:, ::-1], found.uvs[:, ::-1])
 
 
-def slab(outline: Array, low: float, high: float, *, bevel_m: float = 0.0, steps: int = 2) -> Surface:
+def slab(outline: ArrayLike, low: float, high: float, *, bevel_m: float = 0.0, steps: int = 2) -> Surface:
     """Returns a plate over an outline, which its middle sees whole; the picture lies on its bounds, above and below.
 
     Args:
@@ -182,9 +186,9 @@ def slab(outline: Array, low: float, high: float, *, bevel_m: float = 0.0, steps
         bevel_m: How far its edges are rounded [m].
         steps: Rings of a rounded edge.
     """
-    outline = np.asarray(outline, dtype=float)
-    middle = 0.5 * (outline.min(axis=0) + outline.max(axis=0))
-    reach = outline - middle
+    edge = np.asarray(outline, dtype=float)
+    middle = 0.5 * (edge.min(axis=0) + edge.max(axis=0))
+    reach = edge - middle
     far = np.sqrt((reach**2).sum(axis=1, keepdims=True))
     levels = []
     for share in np.linspace(0.0, 1.0, steps + 1).tolist() if bevel_m else [1.0]:
@@ -196,7 +200,7 @@ def slab(outline: Array, low: float, high: float, *, bevel_m: float = 0.0, steps
     points = [np.column_stack([ring, np.full(len(ring), z)]) for ring, (_, z) in zip(flat, rings, strict=True)]
     ends = [np.broadcast_to(np.array([*middle, z]), points[0].shape) for z in (low, high)]
     surface = loft(np.stack([ends[0], *points, ends[1]]))
-    bounds = outline.min(axis=0), np.ptp(outline, axis=0)
+    bounds = edge.min(axis=0), np.ptp(edge, axis=0)
     return replace(surface, uvs=np.clip((surface.corners[..., :2] - bounds[0]) / bounds[1], 0.0, 1.0))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -113,7 +114,7 @@ class Print:
                     (left + unit * (5.6 * number + int(p[0]) + slant * int(p[1])), y + unit * int(p[1]))
                     for p in strand.split()
                 ]
-                for (x0, y0), (x1, y1) in zip(points, points[1:], strict=False):
+                for (x0, y0), (x1, y1) in pairwise(points):
                     self.stroke(x0, y0, x1, y1, weight * height, rgb)
 
     def fitted_text(self, line: str, x: float, y: float, most: tuple[float, float], rgb: Rgb, **style: float) -> float:

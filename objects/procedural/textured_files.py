@@ -14,7 +14,8 @@ import numpy as np
 from unlatch.objects.procedural.assembly import GeneratedObject
 from unlatch.objects.procedural.colours import TextureKind
 from unlatch.objects.procedural.dressing import Dressing, dress
-from unlatch.objects.procedural.item_looks import LOOKS, Piece, draw_look
+from unlatch.objects.procedural.item_looks import LOOKS, draw_look
+from unlatch.objects.procedural.looks import Piece
 from unlatch.objects.procedural.mesh_makers import Surface, TexturedMesh, box_faces
 from unlatch.objects.procedural.parameters import Colour
 from unlatch.objects.procedural.textures import Texture, draw_texture

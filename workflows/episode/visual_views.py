@@ -34,7 +34,7 @@ from unlatch.tasks.layout import TABLE, sample_layout
 from unlatch.workflows.episode.assets import load_assets, with_derived_task
 from unlatch.workflows.episode.distractors import DISTRACTORS
 from unlatch.workflows.episode.furnished_rooms import build_kitchen, build_office, build_studio, build_workshop
-from unlatch.workflows.episode.room_parts import PREFIX, STEEL, Material, RoomBuilder
+from unlatch.workflows.episode.room_parts import PLINTH, PREFIX, STEEL, Material, RoomBuilder, cover_plinth
 from unlatch.workflows.episode.scene import (
     OPENING_M,
     TABLE_CENTER_M,
@@ -113,6 +113,9 @@ def _build(scene: EpisodeScene, scenery: Scenery, seed: int) -> Light | None:
     room = RoomBuilder(rng)
     light = _KINDS[scenery](room)
     _add_mounts(scene, room, STEEL)
+    for body in scene.world.bodies.values():
+        if body.semantic_class == PLINTH:
+            cover_plinth(room, body.visual_shapes[0].size, body.root_pose())
     room.build(scene.world)
     return light
 
