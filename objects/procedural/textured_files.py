@@ -103,7 +103,7 @@ def _draw_shapes(
     drawn = []
     for shape in dressing.shapes[link.name]:
         groups[shape.rgba or _GREY].append(shape)
-    for number, (rgba, shapes) in enumerate(groups.items()):
+    for number, (rgba, shapes) in enumerate(sorted(groups.items(), key=lambda group: group[0] not in textures)):
         texture, colour = textures.get(rgba), dressing.colours[rgba]
         kind = "plain" if texture is None else texture.kind.value
         meshes = [textured_mesh(shape, texture, rng, bevel_m=dressing.bevel_m(link.name, shape)) for shape in shapes]

@@ -589,7 +589,7 @@ static float microfacets(float a, float n_l, float n_v, float n_h) {
 static const float DIELECTRIC = 0.04f; /* reflected light of what is no metal, seen along the normal */
 static const float SMOOTHEST = 0.0525f;
 /* Half of the angle under which a window or a lamp is seen [rad]: a point would burn a disc into polished stone. */
-static const float SUN_WIDTH = 0.3f;
+static const float SUN_WIDTH = 0.25f;
 static const float MOST_SPREAD = 0.18f;
 
 /* Returns where a point is in the texture of its shape, and the length that a pixel covers there. */
@@ -640,7 +640,7 @@ static void light_point(const Scene* scene, const Shape* shape, Four colour, con
     /* a rounded edge within a pixel is as matt as its normals differ: else highlights on it are dashes (Kaplanyan et al.
      * 2016, "Filtering distributions of normals for shading antialiasing") */
     const float spread = least(0.5f * point->turning * point->turning, MOST_SPREAD);
-    const float wide = sqrtf(alpha * alpha + SUN_WIDTH * SUN_WIDTH + spread);
+    const float seen = most(alpha, SUN_WIDTH), wide = sqrtf(seen * seen + spread);
     const float lobe = scene->sun_gloss * PI * microfacets(wide, n_l, n_v, n_h);
     const float grazing = power_of_two((-5.55473f * v_h - 6.98316f) * v_h);
     store(facet->sun, n_l * load3(scene->sun_colour) * (diffuse + lobe * (reflected + grazing * (1.0f - reflected))));
