@@ -265,8 +265,8 @@ def draw_apple(p: Any, tone: Rgb, rng: np.random.Generator) -> list[Piece]:
     if orange:
         skin.scatter(260, (0.4, 1.0), [mix(tone, INK, 0.12), mix(tone, WHITE, 0.12)], rng)
     else:
-        from_above = np.repeat(np.linspace(0.0, 1.0, 64)[:, None], 96, axis=1) ** 3
-        skin.blend(float(rng.uniform(0.2, 0.9)) * from_above, other)
+        up = np.repeat(np.linspace(0.0, 1.0, 64)[:, None], 96, axis=1)
+        skin.blend(float(rng.uniform(0.2, 0.9)) * up * up * up, other)
         streaks = np.repeat(rng.random((1, 96)), 64, axis=0)
         skin.blend(0.35 * float(rng.uniform(0.2, 1.0)) * streaks * streaks, other)
         skin.scatter(50, (0.4, 0.8), [mix(tone, WHITE, 0.4)], rng)
@@ -274,7 +274,7 @@ def draw_apple(p: Any, tone: Rgb, rng: np.random.Generator) -> list[Piece]:
     ends = [(0.0, 0.0, top - 0.003), (0.0, 0.0, top + 0.001), (0.0, 0.0, top + 0.0015)]
     stalk = ends if orange else [ends[0], (0.0, 0.0, top + 0.006), (0.004, 0.0, top + 0.014)]
     return [
-        Piece(lathe(profile, sides=24), WHITE, "plastic" if orange else "lacquer", skin),
+        Piece(lathe(profile, sides=20 if orange else 24), WHITE, "plastic" if orange else "lacquer", skin),
         Piece(tube(np.array(stalk), [[0.003 if orange else 0.0015] * 2], sides=6), _STALKS[orange], "wood"),
     ]
 

@@ -5,7 +5,6 @@ Faces of two colours in one plane would flicker, so the smaller one is drawn a q
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -97,16 +96,25 @@ def _find_bevels(shapes: dict[str, list[Shape]]) -> dict[tuple[str, str], float]
     """Returns the bevels of boxes that stand apart from other boxes of their colour: boards that meet stay sharp."""
     found = {}
     for link, own in shapes.items():
-        boxes = [(shape, _bounds(shape)) for shape in own if shape.kind is ShapeKind.box]
-        for shape, (low, high) in boxes:
+        boxes = [shape for shape in own if shape.kind is ShapeKind.box]
+        if not boxes:
+            continue
+        bounds = np.array([primitive_bounds(shape) for shape in boxes])  # (N, 2, 3)
+        beside = bounds[:, None, 0] <= bounds[None, :, 1] + _FLAT_M
+        meets = np.all(beside & beside.transpose(1, 0, 2), axis=2) & _same_colour(boxes)
+        for shape, neighbours in zip(boxes, meets.sum(axis=1).tolist(), strict=True):
             thick = min(shape.size)
-            meets = any(
-                other is not shape and other.rgba == shape.rgba and np.all((a <= high + _FLAT_M) & (b >= low - _FLAT_M))
-                for other, (a, b) in boxes
-            )
-            if thick >= _LEAST_M and not meets:
+            if thick >= _LEAST_M and neighbours == 1:  # itself
                 found[link, shape.name] = float(np.clip(_BEVEL_SHARE * thick, *_BEVEL_M))
     return found
+
+
+def _same_colour(shapes: list[Shape]) -> Array:
+    """Returns (N, N) whether two shapes have one colour."""
+    numbers: dict[Colour | None, int] = {}
+    colours = np.array([numbers.setdefault(shape.rgba, len(numbers)) for shape in shapes])
+    same: Array = colours[:, None] == colours
+    return same
 
 
 def _bounds(shape: Shape, pose: Pose | None = None) -> Array:
@@ -129,44 +137,49 @@ def separate_faces(shapes: dict[str, list[Shape]]) -> dict[str, list[Shape]]:
 def _separate(shapes: list[Shape]) -> list[Shape]:
     found = list(shapes)
     for _ in range(_SETTLED_AFTER):
-        conflicts = list(coplanar_faces(found))
-        if not conflicts:
-            break
+        conflicts = coplanar_faces(found)
         for first, second, axis, sign in conflicts:
-            areas = [float(np.delete(np.ptp(_bounds(found[n]), axis=0), axis).prod()) for n in (first, second)]
+            areas = [float(np.delete(np.ptp(primitive_bounds(found[n]), axis=0), axis).prod()) for n in (first, second)]
             raised = second if areas[1] <= areas[0] else first
             found[raised] = _grow(found[raised], axis, sign)
+        if not conflicts:
+            break
     return found
 
 
-def coplanar_faces(shapes: list[Shape]) -> Iterator[tuple[int, int, int, int]]:
-    """Yields pairs of shapes whose faces are of different colours, in one plane, look to one side and overlap.
+def coplanar_faces(shapes: list[Shape]) -> list[tuple[int, int, int, int]]:
+    """Returns pairs of shapes whose faces are of different colours, in one plane, look to one side and overlap.
 
     Each is the places of both shapes, and the axis and the end of it (0 or 1) to which the faces look. Flat faces are
     those of boxes along the axes of the link, and the ends of cylinders.
     """
-    bounds = [_bounds(shape) for shape in shapes]
-    flat = [_flat_axes(shape) for shape in shapes]
-    for first, one in enumerate(shapes):
-        for second in range(first):
-            if shapes[second].rgba == one.rgba:
-                continue
-            a, b = bounds[first], bounds[second]
-            shared = np.minimum(a[1], b[1]) - np.maximum(a[0], b[0])
-            for axis in flat[first] & flat[second]:
-                across = [other for other in range(3) if other != axis]
-                for sign in (0, 1):
-                    if abs(a[sign, axis] - b[sign, axis]) < _FLAT_M and min(shared[across]) > _OVERLAP_M:
-                        yield first, second, axis, sign
+    if not shapes:
+        return []
+    bounds = np.array([primitive_bounds(shape) for shape in shapes])  # (N, 2, 3)
+    flat = np.array([_flat_axes(shape) for shape in shapes])  # (N, 3)
+    low, high = bounds[:, 0], bounds[:, 1]
+    overlap = np.minimum(high[:, None], high) - np.maximum(low[:, None], low) > _OVERLAP_M  # (N, N, 3)
+    pairs = np.tril(~_same_colour(shapes), -1)
+    found = []
+    for axis in range(3):
+        across = (
+            overlap[..., (axis + 1) % 3] & overlap[..., (axis + 2) % 3] & pairs & flat[:, None, axis] & flat[:, axis]
+        )
+        for sign in (0, 1):
+            level = bounds[:, sign, axis]
+            first, second = np.nonzero(across & (np.abs(level[:, None] - level) < _FLAT_M))
+            found += [(a, b, axis, sign) for a, b in zip(first.tolist(), second.tolist(), strict=True)]
+    return found
 
 
-def _flat_axes(shape: Shape) -> set[int]:
-    """Returns the axes of the link along which a shape has flat faces."""
-    R = np.abs(shape.T_link_shape.R)
+def _flat_axes(shape: Shape) -> tuple[bool, bool, bool]:
+    """Returns along which axes of the link a shape has flat faces."""
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = np.abs(shape.T_link_shape.R).tolist()
     if shape.kind is ShapeKind.box:
-        return set(range(3)) if np.all((R < 1e-6) | (R > 1.0 - 1e-6)) else set()
-    along = int(np.argmax(R[:, 2]))
-    return {along} if shape.kind is ShapeKind.cylinder and R[along, 2] > 1.0 - 1e-6 else set()
+        is_straight = all(value < 1e-6 or value > 1.0 - 1e-6 for value in (xx, xy, xz, yx, yy, yz, zx, zy, zz))
+        return (is_straight, is_straight, is_straight)
+    is_round = shape.kind is ShapeKind.cylinder
+    return (is_round and xz > 1.0 - 1e-6, is_round and yz > 1.0 - 1e-6, is_round and zz > 1.0 - 1e-6)
 
 
 def _grow(shape: Shape, axis: int, sign: int) -> Shape:
@@ -206,7 +219,7 @@ class _Front:
                 name,
                 _bounds(shape, self._poses[name]),
                 shape.rgba,
-                shape.kind is ShapeKind.box and 0 in _flat_axes(shape),
+                shape.kind is ShapeKind.box and _flat_axes(shape)[0],
             )
             for name, found in shapes.items()
             for shape in found

@@ -22,6 +22,8 @@ Profile = list[tuple[float, float]]
 
 _CREASE_RAD = float(np.radians(56.0))
 """Angle between triangles from which their edge is sharp: a bevel of two quarters is smooth."""
+_MIXERS = np.array([73856093, 19349663, 83492791, 2971215073, 433494437, 6700417, 1299709, 15485863]) * 2654435761
+"""Odd factors that make one number, modulo 2 to the 64, of the values of a corner."""
 _DIGITS = 6
 """Values are rounded to this, because machines differ in the last digits."""
 
@@ -39,12 +41,27 @@ class TexturedMesh:
     faces: Array
     """(F, 3) indices, counterclockwise from outside."""
 
-    def obj_lines(self, first: int) -> list[str]:
-        """Returns the lines of an OBJ; `first` is the number of its first vertex."""
-        lines = [f"v {x:.6g} {y:.6g} {z:.6g}" for x, y, z in (self.vertices.round(_DIGITS) + 0.0).tolist()]
-        lines += [f"vt {u:.6g} {v:.6g}" for u, v in (self.uvs.round(4) + 0.0).tolist()]
-        lines += [f"vn {x:.4g} {y:.4g} {z:.4g}" for x, y, z in (self.normals.round(4) + 0.0).tolist()]
-        return lines + [f"f {a}/{a}/{a} {b}/{b}/{b} {c}/{c}/{c}" for a, b, c in (self.faces + first).tolist()]
+    def obj_lines(self) -> list[str]:
+        """Returns the lines of an OBJ after those of its material."""
+        tables: tuple[tuple[str, Array], ...] = (
+            ("v %.6g %.6g %.6g", self.vertices.round(_DIGITS) + 0.0),
+            ("vt %.6g %.6g", self.uvs.round(4) + 0.0),
+            ("vn %.4g %.4g %.4g", self.normals.round(4) + 0.0),
+            ("f %d/%d/%d %d/%d/%d %d/%d/%d", (self.faces + 1).repeat(3, axis=1)),
+        )
+        # one text for all rows: four times as fast as one a row
+        return ["\n".join([form] * len(rows)) % tuple(rows.ravel().tolist()) for form, rows in tables]
+
+
+def join_textured(meshes: Sequence[TexturedMesh]) -> TexturedMesh:
+    """Returns meshes of one texture as one."""
+    starts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
+    return TexturedMesh(
+        np.concatenate([mesh.vertices for mesh in meshes]),
+        np.concatenate([mesh.normals for mesh in meshes]),
+        np.concatenate([mesh.uvs for mesh in meshes]),
+        np.concatenate([mesh.faces + start for mesh, start in zip(meshes, starts.tolist(), strict=False)]),
+    )
 
 
 @dataclass(frozen=True)

@@ -317,11 +317,7 @@ def draw_parcel(p: Any, tone: Rgb, rng: np.random.Generator) -> list[Piece]:
         "+y": (0.0, 0.2, 0.12, 0.5),
         "-z": (0.0, 0.2, 0.12, 0.4),
     }
-    return [
-        Piece(
-            bevelled_box((-x, -y, 0.0), (x, y, h), draw_one(rng, (0.0008, 0.002)), atlas=atlas),
-            WHITE,
-            "cardboard",
-            picture,
-        )
-    ]
+    if kind == "white":  # a bag
+        return [Piece(bevelled_box((-x, -y, 0.0), (x, y, h), 0.006, atlas=atlas), WHITE, "plastic", picture)]
+    bevel = draw_one(rng, (0.0008, 0.002))
+    return [Piece(bevelled_box((-x, -y, 0.0), (x, y, h), bevel, atlas=atlas), WHITE, "cardboard", picture)]

@@ -34,6 +34,18 @@ _GLYPHS = {
     "/": "00 46", "&": "40 05 16 25 01 10 20 42",
 }  # fmt: skip
 """Strokes of each letter through points of a grid: 0 to 4 to the right, 0 to 6 up."""
+_GLYPH_LINES: dict[str, Array] = {
+    letter: np.array(
+        [
+            [int(a[0]), int(a[1]), int(b[0]), int(b[1])]
+            for strand in strands.split("|")
+            for a, b in pairwise(strand.split())
+        ],
+        dtype=float,
+    )
+    for letter, strands in _GLYPHS.items()
+}
+"""Lines (S, 4) of each letter: x and y of start and end."""
 _HEADS = ("Bel", "Dov", "Fen", "Gal", "Hal", "Jun", "Kel", "Lum", "Mor", "Nev", "Orl", "Pel", "Quil", "Rud", "Sel",
           "Tam", "Ulm", "Vel", "Wim", "Yar", "Zan")  # fmt: skip
 _TAILS = ("ara", "ebo", "ido", "una", "eri", "olt", "ivo", "ova", "umi", "and", "eth", "onk", "us", "ela")
@@ -76,17 +88,24 @@ class Print:
 
     def stroke(self, x0: float, y0: float, x1: float, y1: float, weight: float, rgb: Rgb) -> None:
         """Draws a line with round ends."""
-        half = 0.5 * weight
-        low_x, high_x = int(max(min(x0, x1) - half - 1, 0)), int(min(max(x0, x1) + half + 2, self.width))
-        low_y, high_y = int(max(min(y0, y1) - half - 1, 0)), int(min(max(y0, y1) + half + 2, self.height))
+        self._strokes(np.array([[x0, y0, x1, y1]]), weight, rgb)
+
+    def _strokes(self, lines: Array, weight: float, rgb: Rgb) -> None:
+        """Draws lines (S, 4) of start and end with round ends, as one shape."""
+        half, ends = 0.5 * weight, lines.reshape(-1, 2, 2)
+        low, high = ends.min(axis=(0, 1)) - half - 1.0, ends.max(axis=(0, 1)) + half + 2.0
+        low_x, low_y = (max(int(value), 0) for value in low.tolist())
+        high_x, high_y = min(int(high[0]), self.width), min(int(high[1]), self.height)
         if low_x >= high_x or low_y >= high_y:
             return
-        x, y = np.arange(low_x, high_x)[None, :] + 0.5 - x0, np.arange(low_y, high_y)[:, None] + 0.5 - y0
-        along_x, along_y = x1 - x0, y1 - y0
-        length = along_x * along_x + along_y * along_y
-        share = np.clip((x * along_x + y * along_y) / length, 0.0, 1.0) if length else np.zeros((1, 1))
-        off_x, off_y = x - share * along_x, y - share * along_y
-        shares = np.clip(half + 0.5 - np.sqrt(off_x * off_x + off_y * off_y), 0.0, 1.0)
+        along = (ends[:, 1] - ends[:, 0])[:, :, None, None]
+        x = np.arange(low_x, high_x)[None, None, :] + 0.5 - ends[:, 0, 0, None, None]
+        y = np.arange(low_y, high_y)[None, :, None] + 0.5 - ends[:, 0, 1, None, None]
+        length = np.maximum(along[:, 0] * along[:, 0] + along[:, 1] * along[:, 1], 1e-9)
+        share = np.clip((x * along[:, 0] + y * along[:, 1]) / length, 0.0, 1.0)
+        off_x, off_y = x - share * along[:, 0], y - share * along[:, 1]
+        nearest = (off_x * off_x + off_y * off_y).min(axis=0)
+        shares = np.clip(half + 0.5 - np.sqrt(nearest), 0.0, 1.0)
         self._mix((slice(low_y, high_y), slice(low_x, high_x)), shares, rgb)
 
     def disc(self, x: float, y: float, radius: float, rgb: Rgb) -> None:
@@ -109,13 +128,11 @@ class Print:
         """
         unit, left = height / 6.0, x - 0.5 * text_width(line, height)
         for number, letter in enumerate(line.upper()):
-            for strand in _GLYPHS.get(letter, "").split("|"):
-                points = [
-                    (left + unit * (5.6 * number + int(p[0]) + slant * int(p[1])), y + unit * int(p[1]))
-                    for p in strand.split()
-                ]
-                for (x0, y0), (x1, y1) in pairwise(points):
-                    self.stroke(x0, y0, x1, y1, weight * height, rgb)
+            lines = _GLYPH_LINES.get(letter)
+            if lines is not None:
+                start = left + unit * 5.6 * number
+                placed = unit * (lines + slant * lines[:, [1, 1, 3, 3]] * [1.0, 0.0, 1.0, 0.0])
+                self._strokes(placed + np.array([start, y, start, y]), weight * height, rgb)
 
     def fitted_text(self, line: str, x: float, y: float, most: tuple[float, float], rgb: Rgb, **style: float) -> float:
         """Writes a line that is at most so wide and high, and returns its height."""

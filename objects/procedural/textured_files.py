@@ -16,7 +16,7 @@ from unlatch.objects.procedural.colours import TextureKind
 from unlatch.objects.procedural.dressing import Dressing, dress
 from unlatch.objects.procedural.item_looks import LOOKS, draw_look
 from unlatch.objects.procedural.looks import Piece
-from unlatch.objects.procedural.mesh_makers import Surface, TexturedMesh, box_faces
+from unlatch.objects.procedural.mesh_makers import Surface, TexturedMesh, box_faces, join_textured
 from unlatch.objects.procedural.parameters import Colour
 from unlatch.objects.procedural.textures import Texture, draw_texture
 from unlatch.simcore.geometry import Pose
@@ -60,10 +60,7 @@ class _DrawnFiles:
 
     def add(self, label: str, meshes: list[TexturedMesh], rgba: Colour, finish: Finish, picture: str | None) -> Shape:
         """Writes meshes of one material, and returns their shape, which is in the frame of the link."""
-        lines, count = [f"mtllib {label}.mtl", f"usemtl {label}"], 1
-        for mesh in meshes:
-            lines += mesh.obj_lines(count)
-            count += len(mesh.vertices)
+        lines = [f"mtllib {label}.mtl", f"usemtl {label}", *join_textured(meshes).obj_lines()]
         self.content[f"{label}.obj"] = "\n".join([*lines, ""]).encode()
         # a library for each file: renderers take its first material. The URDF has the colour, too, for Bullet
         material = [
@@ -131,7 +128,7 @@ def _tint_texture(rgba: Colour, texture: Texture) -> Colour:
 
 
 _SEGMENTS = 32
-"""Number of sides of a round shape."""
+"""Number of sides of a round shape with a radius of 3 cm and more; smaller ones have fewer."""
 _BLANK = Texture(TextureKind.stone, b"", (1.0, 1.0), (1.0, 1.0, 1.0), loose=False)
 
 
@@ -215,9 +212,15 @@ def _map_along_grain(axes: tuple[int, int], shape: Shape, kind: TextureKind) -> 
     return (second, first) if swap else (first, second)
 
 
+def _count_sides(radius_m: float) -> int:
+    """Returns the number of sides of a round shape: its edges are at most a quarter of a millimetre off the circle."""
+    return next(sides for least, sides in ((0.03, _SEGMENTS), (0.015, 24), (0.006, 16), (0.0, 10)) if radius_m >= least)
+
+
 def _map_cylinder(shape: Shape, texture: Texture) -> _Mapped:
     radius, length = shape.size
-    angles = np.linspace(0.0, 2 * np.pi, _SEGMENTS + 1)
+    sides = _count_sides(radius)
+    angles = np.linspace(0.0, 2 * np.pi, sides + 1)
     ring = np.stack([np.cos(angles), np.sin(angles)], axis=1)  # (N + 1, 2)
     ends = (-length / 2, length / 2)
     side = np.concatenate([np.column_stack([radius * ring, np.full(len(ring), z)]) for z in ends])
@@ -230,15 +233,15 @@ def _map_cylinder(shape: Shape, texture: Texture) -> _Mapped:
     up = np.repeat(ends, len(ring)) + length / 2
     places = [np.column_stack([up, around] if runs_along else [around, up])]
     vertices, normals = [side], [outward]
-    low = np.arange(_SEGMENTS)
-    high: Array = low + _SEGMENTS + 1
+    low = np.arange(sides)
+    high: Array = low + sides + 1
     faces = [np.stack([low, low + 1, high + 1], axis=1), np.stack([low, high + 1, high], axis=1)]
     for z, sign in zip(ends, (-1.0, 1.0), strict=True):
         first = sum(len(v) for v in vertices)
-        vertices.append(np.column_stack([radius * ring[:-1], np.full(_SEGMENTS, z)]))
-        normals.append(np.tile([0.0, 0.0, sign], (_SEGMENTS, 1)))
+        vertices.append(np.column_stack([radius * ring[:-1], np.full(sides, z)]))
+        normals.append(np.tile([0.0, 0.0, sign], (sides, 1)))
         places.append(radius * ring[:-1] + radius)
-        fan = np.arange(1, _SEGMENTS - 1)
+        fan = np.arange(1, sides - 1)
         corners = [np.zeros_like(fan), fan, fan + 1] if sign > 0 else [np.zeros_like(fan), fan + 1, fan]
         faces.append(np.stack(corners, axis=1) + first)
     return np.concatenate(vertices), np.concatenate(normals), np.concatenate(places), np.concatenate(faces)
@@ -246,7 +249,8 @@ def _map_cylinder(shape: Shape, texture: Texture) -> _Mapped:
 
 def _map_ball(shape: Shape, texture: Texture) -> _Mapped:
     (radius,) = shape.size
-    rows, columns = _SEGMENTS // 2, _SEGMENTS
+    columns = _count_sides(radius)
+    rows = columns // 2
     theta: Array
     phi: Array
     theta, phi = np.meshgrid(np.linspace(0.0, np.pi, rows + 1), np.linspace(0.0, 2 * np.pi, columns + 1), indexing="ij")
