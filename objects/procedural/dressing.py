@@ -214,32 +214,29 @@ class _Front:
 
     def __init__(self, model: UrdfModel, shapes: dict[str, list[Shape]]) -> None:
         self._poses = {name: model.link_pose(name) for name in model.links}
-        self._bounds: list[tuple[str, Array, Colour | None, bool]] = [
-            (
-                name,
-                _bounds(shape, self._poses[name]),
-                shape.rgba,
-                shape.kind is ShapeKind.box and _flat_axes(shape)[0],
-            )
-            for name, found in shapes.items()
-            for shape in found
-        ]
+        self._faces: list[tuple[str, Array, Colour | None]] = []
+        everything = [np.zeros((0, 2, 3))]
+        for name, found in shapes.items():
+            bounds = [_bounds(shape, self._poses[name]) for shape in found]
+            everything += [np.array(bounds)] if bounds else []
+            flat = (shape.kind is ShapeKind.box and _flat_axes(shape)[0] for shape in found)
+            self._faces += [
+                (name, box, shape.rgba) for shape, box, is_flat in zip(found, bounds, flat, strict=True) if is_flat
+            ]
+        self._bounds = np.concatenate(everything)  # (N, 2, 3)
 
     def faces(self) -> list[tuple[str, Array, Colour | None]]:
         """Returns link, bounds (2, 3) and colour of the boxes in front, the largest first."""
-        flat = [(name, bounds, rgba) for name, bounds, rgba, is_flat in self._bounds if is_flat]
-        return sorted(flat, key=lambda face: -float(np.prod(np.ptp(face[1], axis=0)[1:])))[:5]
+        return sorted(self._faces, key=lambda face: -float(np.prod(np.ptp(face[1], axis=0)[1:])))[:5]
 
     def is_free(self, x: float, low: Array, high: Array) -> bool:
         """Returns whether nothing lies before a rectangle at `x` with corners (2,) in y and z [m]."""
-        return not any(
-            bounds[1, 0] > x + _FLAT_M and np.all((bounds[0, 1:] < high) & (bounds[1, 1:] > low))
-            for _, bounds, _, _ in self._bounds
-        )
+        beside = (self._bounds[:, 0, 1:] >= high) | (self._bounds[:, 1, 1:] <= low)
+        return bool(np.all(beside.any(axis=1) | (self._bounds[:, 1, 0] <= x + _FLAT_M)))
 
-    def block(self, name: str, x: float, low: Array, high: Array) -> None:
+    def block(self, x: float, low: Array, high: Array) -> None:
         """Notes that a rectangle is taken."""
-        self._bounds.append((name, np.array([[x, *low], [x + 0.002, *high]]), None, False))
+        self._bounds = np.concatenate([self._bounds, [[[x, *low], [x + 0.002, *high]]]])
 
     def place(self, piece: Piece, link: str) -> Piece:
         """Returns a piece of the root frame in the frame of a link."""
@@ -279,7 +276,7 @@ def _add_plate(front: _Front, pieces: dict[str, list[Piece]], rng: np.random.Gen
             surface = bevelled_box((x, *a), (x + out, *b), out / 3, atlas={"+x": (0.0, 0.0, 1.0, 1.0)})
             finish = "lacquer" if dark or style == "print" else "brushed_metal"
             pieces[link].append(front.place(Piece(surface, WHITE, finish, plate), link))
-            front.block(link, x, a, b)
+            front.block(x, a, b)
             return
 
 
@@ -302,7 +299,7 @@ def _add_note(front: _Front, pieces: dict[str, list[Piece]], rng: np.random.Gene
     face = Pose(np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), np.array([x, *place]))
     magnet = slab(circle(12) * np.full(2, 0.011 if alone else 0.006), 0.0, 0.004, bevel_m=0.001, steps=1).moved(face)
     pieces[link].append(front.place(Piece(magnet, tone, "plastic"), link))
-    front.block(link, x, spot, spot + size)
+    front.block(x, spot, spot + size)
 
 
 def _draw_note(rng: np.random.Generator) -> Print:

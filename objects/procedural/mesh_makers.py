@@ -245,46 +245,83 @@ def box_faces(low: Array, high: Array, bevel_m: float) -> tuple[Array, Array, Ar
 
     A side is an axis (F,) and the end of it (F,), 0 or 1. Every bevel belongs to the side before it.
     """
+    shown = len(_BOX.faces) if bevel_m > 0.0 else 12
+    corners = box_vertices(low, high, bevel_m)[_BOX.faces[:shown]]
+    return corners, _BOX.axes[:shown], _BOX.signs[:shown]
+
+
+def box_vertices(low: Array, high: Array, bevel_m: float) -> Array:
+    """Returns the corners (24, 3) of the sides of a box with bevelled edges [m]; four of each side."""
     bevel = min(bevel_m, 0.45 * float((high - low).min()))
-    inner = (low + bevel, high - bevel)
-    points: dict[tuple[int, tuple[int, ...]], Array] = {}  # by axis of the side, then by the ends of the corner
-    for axis in range(3):
-        for key in _ENDS:
-            points[axis, key] = np.array(
-                [((low, high) if other == axis else inner)[key[other]][other] for other in range(3)]
-            )
-    polygons: list[tuple[int, int, list[Array]]] = []
+    points: Array = np.where(_BOX.ends, high - bevel, low + bevel)
+    outer = np.where(_BOX.ends, high, low)
+    rows = np.arange(24)
+    points[rows, _BOX.of_axis] = outer[rows, _BOX.of_axis]
+    return points
+
+
+def bevelled_mesh(low: Array, high: Array, bevel_m: float) -> TexturedMesh:
+    """Returns a box with bevelled edges that are shaded as if they were round; without places in a picture."""
+    vertices = box_vertices(low, high, bevel_m)
+    return TexturedMesh(vertices, _BOX.normals, np.zeros((24, 2)), _BOX.faces)
+
+
+@dataclass(frozen=True)
+class _BoxCorners:
+    """The corners of the sides of a box, and the triangles between them: those of sides first, then of bevels."""
+
+    ends: Array
+    """(24, 3) end of each axis, 0 or 1."""
+    of_axis: Array
+    """(24,) axis of the side that a corner belongs to."""
+    normals: Array
+    """(24, 3) outward normals of the sides."""
+    faces: Array
+    """(44, 3) triangles."""
+    axes: Array
+    """(44,) axis of the side of a triangle, or of the side before its bevel."""
+    signs: Array
+    """(44,) end of that axis."""
+
+
+def _find_box_corners() -> _BoxCorners:
+    ends = [(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)]
+    corners = [(axis, key) for axis in range(3) for key in ends]
+    number = {corner: place for place, corner in enumerate(corners)}
+    sides: list[tuple[int, int, list[int]]] = []
+    bevels: list[tuple[int, int, list[int]]] = []
     for axis in range(3):
         o, p = (axis + 1) % 3, (axis + 2) % 3
+
+        def corner(side: int, i: int, j: int, o: int = o, p: int = p, axis: int = axis, sign: int = 0) -> int:
+            key = [0, 0, 0]
+            key[axis], key[o], key[p] = sign, i, j
+            return number[side, (key[0], key[1], key[2])]
+
         for sign in (0, 1):
-            quad = [points[axis, _key(axis, sign, o, i, p, j)] for i, j in ((0, 0), (1, 0), (1, 1), (0, 1))]
-            polygons.append((axis, sign, quad if sign else quad[::-1]))
-            for i in (0, 1) if bevel else ():  # the edge between this side and a side of axis `o`
-                ends = [[points[side, _key(axis, sign, o, i, p, j)] for j in (0, 1)] for side in (axis, o)]
-                strip = [ends[0][0], ends[1][0], ends[1][1], ends[0][1]]
-                polygons.append((axis, sign, strip if sign == i else strip[::-1]))
-    for key in _ENDS if bevel else ():
-        tip = [points[axis, key] for axis in range(3)]
-        polygons.append((0, key[0], tip if sum(key) % 2 else tip[::-1]))
+            quad = [corner(axis, i, j, sign=sign) for i, j in ((0, 0), (1, 0), (1, 1), (0, 1))]
+            sides.append((axis, sign, quad if sign else quad[::-1]))
+            for i in (0, 1):  # the edge between this side and a side of axis `o`
+                near, far = ([corner(side, i, j, sign=sign) for j in (0, 1)] for side in (axis, o))
+                strip = [near[0], far[0], far[1], near[1]]
+                bevels.append((axis, sign, strip if sign == i else strip[::-1]))
+    for key in ends:
+        tip = [number[axis, key] for axis in range(3)]
+        bevels.append((0, key[0], tip if sum(key) % 2 else tip[::-1]))
     found = [
         (axis, sign, (polygon[0], polygon[second], polygon[second + 1]))
-        for axis, sign, polygon in polygons
+        for axis, sign, polygon in (*sides, *bevels)
         for second in range(1, len(polygon) - 1)
     ]
-    return (
-        np.array([corners for _, _, corners in found]),
-        np.array([axis for axis, _, _ in found]),
-        np.array([sign for _, sign, _ in found]),
-    )
+    of_axis = np.array([axis for axis, _ in corners])
+    at = np.array([key for _, key in corners])
+    normals = np.zeros((24, 3))
+    normals[np.arange(24), of_axis] = 2.0 * at[np.arange(24), of_axis] - 1.0
+    faces, axes, signs = (np.array([row[k] for row in found]) for k in (2, 0, 1))
+    return _BoxCorners(at.astype(bool), of_axis, normals, faces, axes, signs)
 
 
-_ENDS = [(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)]
-
-
-def _key(axis: int, sign: int, first: int, i: int, second: int, j: int) -> tuple[int, ...]:
-    key = [0, 0, 0]
-    key[axis], key[first], key[second] = sign, i, j
-    return tuple(key)
+_BOX = _find_box_corners()
 
 
 def _place_on_side(points: Array, axis: int, sign: int, low: Array, high: Array, rect: Sequence[float]) -> Array:

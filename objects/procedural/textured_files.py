@@ -16,7 +16,7 @@ from unlatch.objects.procedural.colours import TextureKind
 from unlatch.objects.procedural.dressing import Dressing, dress
 from unlatch.objects.procedural.item_looks import LOOKS, draw_look
 from unlatch.objects.procedural.looks import Piece
-from unlatch.objects.procedural.mesh_makers import Surface, TexturedMesh, box_faces, join_textured
+from unlatch.objects.procedural.mesh_makers import TexturedMesh, bevelled_mesh, box_faces, join_textured
 from unlatch.objects.procedural.parameters import Colour
 from unlatch.objects.procedural.textures import Texture, draw_texture
 from unlatch.simcore.geometry import Pose
@@ -156,16 +156,20 @@ def textured_mesh(
 def _bevelled_mesh(shape: Shape, texture: Texture | None, start: Array, bevel_m: float) -> TexturedMesh:
     """Returns a box whose bevels show what the side before them shows."""
     half, pose = np.asarray(shape.size) / 2, shape.T_link_shape
+    mesh = bevelled_mesh(-half, half, bevel_m)
+    mesh = replace(mesh, vertices=pose @ mesh.vertices, normals=mesh.normals @ pose.R.T)
+    if texture is None:
+        return mesh
     corners, axes, _ = box_faces(-half, half, bevel_m)
-    uvs = np.zeros((len(corners), 3, 2))
-    if texture is not None:
-        measured = corners + pose.R.T @ pose.p
-        for axis in range(3):
-            along = _map_along_grain(((axis + 1) % 3, (axis + 2) % 3), shape, texture.kind)
-            uvs[axes == axis] = measured[axes == axis][..., along] / np.asarray(texture.size_m)
-        low = uvs.min(axis=(0, 1))
-        uvs = uvs - low + start if texture.loose else uvs - np.floor(low)
-    return Surface(corners, uvs).moved(pose).textured()
+    measured, uvs = corners + pose.R.T @ pose.p, np.zeros((len(corners), 3, 2))
+    for axis in range(3):
+        along = _map_along_grain(((axis + 1) % 3, (axis + 2) % 3), shape, texture.kind)
+        uvs[axes == axis] = measured[axes == axis][..., along] / np.asarray(texture.size_m)
+    low = uvs.min(axis=(0, 1))
+    uvs = uvs - low + start if texture.loose else uvs - np.floor(low)
+    every: Array = np.arange(3 * len(corners)).reshape(-1, 3)
+    chosen = mesh.faces.ravel()
+    return TexturedMesh(mesh.vertices[chosen], mesh.normals[chosen], uvs.reshape(-1, 2), every)
 
 
 _Mapped = tuple[Array, Array, Array, Array]
