@@ -274,7 +274,8 @@ def _load_procedural(cfg: ObjectCfg) -> ObjectAsset:
     check_category(cfg, GENERATORS.names())
     generate: Callable[..., GeneratedObject] = GENERATORS.load(cfg.category)
     seed = int(cfg.instance or 0)
-    made, R_obj_peer = generate(seed, name=cfg.category), turn_to_x(2)
+    standing, R_obj_peer = generate(seed, name=cfg.category), turn_to_x(2)
+    made = standing
     if cfg.rests_on not in _STANDING:
         from unlatch.objects.turned_object import turn_object
 
@@ -286,9 +287,16 @@ def _load_procedural(cfg: ObjectCfg) -> ObjectAsset:
     folder = scratch_files(f"{cfg.category}-{digest[:24]}", files)
 
     def write_textured() -> Path:
-        from unlatch.objects.procedural.textured_files import write_textured_urdf
+        from unlatch.objects.procedural.textured_files import textured_files
 
-        return write_textured_urdf(made, folder.name, URDF_FILE)
+        model, drawn = textured_files(standing)
+        if cfg.rests_on not in _STANDING:
+            from unlatch.objects.turned_object import turn_object
+
+            bounds = standing.bounds_obj
+            model = turn_object(model, standing.articulation, bounds, cfg.rests_on, front_part=None).model
+        drawn = {URDF_FILE: model.to_urdf().encode(), **drawn}
+        return scratch_files(f"{folder.name}-drawn", drawn) / URDF_FILE
 
     return ObjectAsset(
         name=cfg.name,
@@ -303,5 +311,5 @@ def _load_procedural(cfg: ObjectCfg) -> ObjectAsset:
         damping=made.damping,
         R_obj_peer=R_obj_peer,
         parameters=made.parameters,
-        write_textured=write_textured if made.textures else None,
+        write_textured=write_textured,
     )

@@ -1,74 +1,124 @@
-"""The files of a generated object with textures.
+"""The files of a generated object that is drawn: surfaces, materials and prints in place of its primitives.
 
-Neither Bullet nor MuJoCo draws a texture on a primitive of a URDF, so a visual with a texture becomes an OBJ with
-texture coordinates. Colliders stay primitives, and a simulation without pictures never loads these files.
+Neither Bullet nor MuJoCo draws a texture on a primitive of a URDF, so what is seen becomes OBJ files with texture
+coordinates. Colliders stay primitives, and a simulation without pictures never loads these files.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from unlatch.objects.procedural.assembly import GeneratedObject
 from unlatch.objects.procedural.colours import TextureKind
+from unlatch.objects.procedural.dressing import Dressing, dress
+from unlatch.objects.procedural.item_looks import LOOKS, draw_look
+from unlatch.objects.procedural.looks import Piece
+from unlatch.objects.procedural.mesh_makers import TexturedMesh, bevelled_mesh, box_faces, join_textured
 from unlatch.objects.procedural.parameters import Colour
 from unlatch.objects.procedural.textures import Texture, draw_texture
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.rng import stream
-from unlatch.simcore.sim.visuals.visual_shapes import FINISHES
-from unlatch.simcore.temporary_folders import scratch_files
-from unlatch.simcore.urdf.model import Shape, ShapeKind, UrdfModel
+from unlatch.simcore.sim.visuals.visual_shapes import FINISHES, Finish
+from unlatch.simcore.urdf.model import Link, Shape, ShapeKind, UrdfModel
 
 Array = np.ndarray
 
-MATERIAL_FILE = "object.mtl"
-
 
 def textured_files(made: GeneratedObject) -> tuple[UrdfModel, dict[str, bytes]]:
-    """Returns the model with textures on its visuals, and its files: OBJ, MTL and PNG, all beside the URDF.
+    """Returns the model as it is drawn, and its files: OBJ, MTL and PNG, all beside the URDF.
 
-    They are drawn from a stream of their own, so that size, mass and joints of a seed do not depend on them. Without
-    textures, the model is the object's own and there are no files.
+    What is drawn comes from a stream of its own, so that size, mass and joints of a seed do not depend on it.
     """
-    if not made.textures:
-        return made.model, {}
     articulation = made.articulation
-    rng = stream(int(articulation.source["id"]), f"assets.procedural.{articulation.category}.textures")
+    seed, files = int(articulation.source["id"]), _DrawnFiles()
+    looks = stream(seed, f"assets.procedural.{articulation.category}.looks")
+    if articulation.category in LOOKS:
+        (link,) = made.model.links.values()
+        pieces = draw_look(articulation.category, made.parameters, looks)
+        links = {link.name: _draw_pieces(link, pieces, files)}
+        return UrdfModel(made.model.name, links, made.model.joints), files.content
+    rng = stream(seed, f"assets.procedural.{articulation.category}.textures")
     # in the order of the enum, whatever the order of the parts
-    pictures = {kind: draw_texture(kind, rng) for kind in TextureKind if kind in made.textures.values()}
-    files = {f"{kind.value}.png": texture.png for kind, texture in pictures.items()}
-    materials: list[str] = []
-    links = {}
-    for name, link in made.model.links.items():
-        groups: dict[Colour, list[Shape]] = defaultdict(list)
-        for shape in link.visuals:
-            if shape.rgba in made.textures:
-                groups[shape.rgba].append(shape)
-        meshes: dict[Colour, Shape] = {}
-        for number, (rgba, shapes) in enumerate(groups.items()):
-            texture = pictures[made.textures[rgba]]
-            label, tinted = f"{name}_{texture.kind.value}_{number}", _tint_texture(rgba, texture)
-            file = f"{label}.obj"
-            files[file] = _write_obj(shapes, texture, rng, material=label).encode()
-            materials += _write_material(label, tinted, texture)
-            meshes[rgba] = Shape(ShapeKind.mesh, (1.0, 1.0, 1.0), Pose.identity(), label, tinted, mesh=file)
-        plain = tuple(shape for shape in link.visuals if shape.rgba not in meshes)
-        links[name] = replace(link, visuals=(*meshes.values(), *plain))
-    files[MATERIAL_FILE] = "\n".join([*materials, ""]).encode()
-    return UrdfModel(made.model.name, links, made.model.joints), files
+    textures = {kind: draw_texture(kind, rng) for kind in TextureKind if kind in made.textures.values()}
+    for kind, texture in textures.items():
+        files.content[f"{kind.value}.png"] = texture.png
+    dressing = dress(made, looks)
+    by_colour = {colour: textures[kind] for colour, kind in made.textures.items()}
+    links = {name: _draw_shapes(link, dressing, by_colour, files, rng) for name, link in made.model.links.items()}
+    return UrdfModel(made.model.name, links, made.model.joints), files.content
 
 
-def write_textured_urdf(made: GeneratedObject, name: str, urdf_file: str) -> Path:
-    """Writes the URDF for rendering to the folder `name` of the scratch folder, and returns its path.
+@dataclass
+class _DrawnFiles:
+    """The files so far."""
 
-    Raises:
-        AssetError: The temporary folder cannot be written.
-    """
-    model, files = textured_files(made)
-    return scratch_files(f"{name}-drawn", {urdf_file: model.to_urdf().encode(), **files}) / urdf_file
+    content: dict[str, bytes] = field(default_factory=dict)
+    prints: int = 0
+
+    def add(self, label: str, meshes: list[TexturedMesh], rgba: Colour, finish: Finish, picture: str | None) -> Shape:
+        """Writes meshes of one material, and returns their shape, which is in the frame of the link."""
+        lines = [f"mtllib {label}.mtl", f"usemtl {label}", *join_textured(meshes).obj_lines()]
+        self.content[f"{label}.obj"] = "\n".join([*lines, ""]).encode()
+        # a library for each file: renderers take its first material. The URDF has the colour, too, for Bullet
+        material = [
+            f"newmtl {label}",
+            f"Kd {' '.join(f'{value:g}' for value in rgba[:3])}",
+            "Ks 0 0 0",
+            f"d {rgba[3]:g}",
+            f"Pr {finish.roughness:g}",
+            f"Pm {finish.metalness:g}",
+            *([] if picture is None else [f"map_Kd {picture}"]),
+        ]
+        self.content[f"{label}.mtl"] = "\n".join([*material, ""]).encode()
+        return Shape(ShapeKind.mesh, (1.0, 1.0, 1.0), Pose.identity(), label, rgba, mesh=f"{label}.obj")
+
+    def add_piece(self, label: str, piece: Piece) -> Shape:
+        """Writes a surface with what is printed on it."""
+        picture = None
+        if piece.picture is not None:
+            picture = f"print_{self.prints}.png"
+            self.prints += 1
+            self.content[picture] = piece.picture.png()
+        red, green, blue = (round(value, 4) for value in piece.rgb)
+        rgba = (1.0, 1.0, 1.0, 1.0) if picture else (red, green, blue, 1.0)
+        return self.add(label, [piece.surface.textured()], rgba, FINISHES[piece.finish], picture)
+
+
+def _draw_pieces(link: Link, pieces: list[Piece], files: _DrawnFiles) -> Link:
+    shapes = [files.add_piece(f"{link.name}_{number}", piece) for number, piece in enumerate(pieces)]
+    return replace(link, visuals=tuple(shapes))
+
+
+def _draw_shapes(
+    link: Link, dressing: Dressing, textures: dict[Colour, Texture], files: _DrawnFiles, rng: np.random.Generator
+) -> Link:
+    """Returns a link whose primitives are surfaces, one for each colour, with its plates and displays."""
+    groups: dict[Colour, list[Shape]] = defaultdict(list)
+    drawn = []
+    for shape in dressing.shapes[link.name]:
+        groups[shape.rgba or _GREY].append(shape)
+    for number, (rgba, shapes) in enumerate(sorted(groups.items(), key=lambda group: group[0] not in textures)):
+        texture, colour = textures.get(rgba), dressing.colours[rgba]
+        kind = "plain" if texture is None else texture.kind.value
+        meshes = [textured_mesh(shape, texture, rng, bevel_m=dressing.bevel_m(link.name, shape)) for shape in shapes]
+        drawn.append(
+            files.add(
+                f"{link.name}_{kind}_{number}",
+                meshes,
+                colour if texture is None else _tint_texture(colour, texture),
+                dressing.finish(rgba) if texture is None else FINISHES[kind],
+                None if texture is None else f"{kind}.png",
+            )
+        )
+    pieces = dressing.pieces[link.name]
+    drawn += [files.add_piece(f"{link.name}_print_{number}", piece) for number, piece in enumerate(pieces)]
+    return replace(link, visuals=tuple(drawn))
+
+
+_GREY: Colour = (0.7, 0.7, 0.7, 1.0)
 
 
 def _tint_texture(rgba: Colour, texture: Texture) -> Colour:
@@ -77,74 +127,52 @@ def _tint_texture(rgba: Colour, texture: Texture) -> Colour:
     return (red, green, blue, rgba[3])
 
 
-def _write_obj(shapes: list[Shape], texture: Texture, rng: np.random.Generator, *, material: str) -> str:
-    lines, count = [f"mtllib {MATERIAL_FILE}", f"usemtl {material}"], 1
-    for shape in shapes:
-        mesh = textured_mesh(shape, texture, rng)
-        lines += mesh.obj_lines(count)
-        count += len(mesh.vertices)
-    return "\n".join([*lines, ""])
-
-
-def _write_material(label: str, rgba: Colour, texture: Texture) -> list[str]:
-    """Returns the lines of a material, with roughness and metalness as Blender and others write them.
-
-    The URDF has the colour too: Bullet reads it only there, other software here.
-    """
-    colour = " ".join(f"{value:g}" for value in rgba[:3])
-    finish = FINISHES[texture.kind.value]
-    return [
-        f"newmtl {label}",
-        f"Kd {colour}",
-        "Ks 0 0 0",
-        f"d {rgba[3]:g}",
-        f"Pr {finish.roughness:g}",
-        f"Pm {finish.metalness:g}",
-        f"map_Kd {texture.kind.value}.png",
-    ]
-
-
 _SEGMENTS = 32
-"""Number of sides of a round shape."""
-_DIGITS = 6
-"""Values are rounded to this, because machines differ in the last digits."""
+"""Number of sides of a round shape with a radius of 3 cm and more; smaller ones have fewer."""
+_BLANK = Texture(TextureKind.stone, b"", (1.0, 1.0), (1.0, 1.0, 1.0), loose=False)
 
 
-@dataclass(frozen=True)
-class TexturedMesh:
-    """Triangles of one texture in the frame of their link."""
-
-    vertices: Array
-    """(V, 3) [m]; every face of a box has vertices of its own."""
-    normals: Array
-    """(V, 3) outward unit vectors."""
-    uvs: Array
-    """(V, 2) places in the picture; it repeats at every whole number, and Bullet shows black below 0."""
-    faces: Array
-    """(F, 3) indices, counterclockwise from outside."""
-
-    def obj_lines(self, first: int) -> list[str]:
-        """Returns the lines of an OBJ; `first` is the number of its first vertex."""
-        lines = [f"v {x:.6g} {y:.6g} {z:.6g}" for x, y, z in (self.vertices.round(_DIGITS) + 0.0).tolist()]
-        lines += [f"vt {u:.6g} {v:.6g}" for u, v in (self.uvs.round(4) + 0.0).tolist()]
-        lines += [f"vn {x:.4g} {y:.4g} {z:.4g}" for x, y, z in (self.normals.round(4) + 0.0).tolist()]
-        return lines + [f"f {a}/{a}/{a} {b}/{b}/{b} {c}/{c}/{c}" for a, b, c in (self.faces + first).tolist()]
-
-
-def textured_mesh(shape: Shape, texture: Texture, rng: np.random.Generator) -> TexturedMesh:
+def textured_mesh(
+    shape: Shape, texture: Texture | None, rng: np.random.Generator, *, bevel_m: float = 0.0
+) -> TexturedMesh:
     """Returns the triangles of a box, cylinder or sphere. `rng` draws where in the picture a loose piece starts; it
-    always draws two numbers.
+    always draws two numbers. `bevel_m` is that of the edges of a box [m].
     """
     start = rng.random(2)
+    if bevel_m:
+        return _bevelled_mesh(shape, texture, start, bevel_m)
     surface = {ShapeKind.box: _map_box, ShapeKind.cylinder: _map_cylinder, ShapeKind.sphere: _map_ball}[shape.kind]
-    vertices, normals, places, faces = surface(shape, texture)
+    vertices, normals, places, faces = surface(shape, _BLANK if texture is None else texture)
+    if texture is None:
+        return TexturedMesh(
+            shape.T_link_shape @ vertices, normals @ shape.T_link_shape.R.T, np.zeros((len(vertices), 2)), faces
+        )
     uvs = places / np.asarray(texture.size_m)
     # pieces that continue each other keep their places; whole repeats are subtracted to stay above 0
     uvs = uvs - uvs.min(axis=0) + start if texture.loose else uvs - np.floor(uvs.min(axis=0))
     return TexturedMesh(shape.T_link_shape @ vertices, normals @ shape.T_link_shape.R.T, uvs, faces)
 
 
-Surface = tuple[Array, Array, Array, Array]
+def _bevelled_mesh(shape: Shape, texture: Texture | None, start: Array, bevel_m: float) -> TexturedMesh:
+    """Returns a box whose bevels show what the side before them shows."""
+    half, pose = np.asarray(shape.size) / 2, shape.T_link_shape
+    mesh = bevelled_mesh(-half, half, bevel_m)
+    mesh = replace(mesh, vertices=pose @ mesh.vertices, normals=mesh.normals @ pose.R.T)
+    if texture is None:
+        return mesh
+    corners, axes, _ = box_faces(-half, half, bevel_m)
+    measured, uvs = corners + pose.R.T @ pose.p, np.zeros((len(corners), 3, 2))
+    for axis in range(3):
+        along = _map_along_grain(((axis + 1) % 3, (axis + 2) % 3), shape, texture.kind)
+        uvs[axes == axis] = measured[axes == axis][..., along] / np.asarray(texture.size_m)
+    low = uvs.min(axis=(0, 1))
+    uvs = uvs - low + start if texture.loose else uvs - np.floor(low)
+    every: Array = np.arange(3 * len(corners)).reshape(-1, 3)
+    chosen = mesh.faces.ravel()
+    return TexturedMesh(mesh.vertices[chosen], mesh.normals[chosen], uvs.reshape(-1, 2), every)
+
+
+_Mapped = tuple[Array, Array, Array, Array]
 """Vertices and normals (V, 3) in the shape's frame, places (V, 2) along and across the grain [m], faces (F, 3)."""
 
 
@@ -163,7 +191,7 @@ def _unit_box() -> tuple[Array, Array, Array]:
 _CORNERS, _NORMALS, _FACES = _unit_box()
 
 
-def _map_box(shape: Shape, texture: Texture) -> Surface:
+def _map_box(shape: Shape, texture: Texture) -> _Mapped:
     pose = shape.T_link_shape
     corners = _CORNERS * (np.asarray(shape.size) / 2)
     # measured along the shape's axes from the origin of its link: aligned boxes continue each other
@@ -188,9 +216,15 @@ def _map_along_grain(axes: tuple[int, int], shape: Shape, kind: TextureKind) -> 
     return (second, first) if swap else (first, second)
 
 
-def _map_cylinder(shape: Shape, texture: Texture) -> Surface:
+def _count_sides(radius_m: float) -> int:
+    """Returns the number of sides of a round shape: its edges are at most a quarter of a millimetre off the circle."""
+    return next(sides for least, sides in ((0.03, _SEGMENTS), (0.015, 24), (0.006, 16), (0.0, 10)) if radius_m >= least)
+
+
+def _map_cylinder(shape: Shape, texture: Texture) -> _Mapped:
     radius, length = shape.size
-    angles = np.linspace(0.0, 2 * np.pi, _SEGMENTS + 1)
+    sides = _count_sides(radius)
+    angles = np.linspace(0.0, 2 * np.pi, sides + 1)
     ring = np.stack([np.cos(angles), np.sin(angles)], axis=1)  # (N + 1, 2)
     ends = (-length / 2, length / 2)
     side = np.concatenate([np.column_stack([radius * ring, np.full(len(ring), z)]) for z in ends])
@@ -203,23 +237,24 @@ def _map_cylinder(shape: Shape, texture: Texture) -> Surface:
     up = np.repeat(ends, len(ring)) + length / 2
     places = [np.column_stack([up, around] if runs_along else [around, up])]
     vertices, normals = [side], [outward]
-    low = np.arange(_SEGMENTS)
-    high: Array = low + _SEGMENTS + 1
+    low = np.arange(sides)
+    high: Array = low + sides + 1
     faces = [np.stack([low, low + 1, high + 1], axis=1), np.stack([low, high + 1, high], axis=1)]
     for z, sign in zip(ends, (-1.0, 1.0), strict=True):
         first = sum(len(v) for v in vertices)
-        vertices.append(np.column_stack([radius * ring[:-1], np.full(_SEGMENTS, z)]))
-        normals.append(np.tile([0.0, 0.0, sign], (_SEGMENTS, 1)))
+        vertices.append(np.column_stack([radius * ring[:-1], np.full(sides, z)]))
+        normals.append(np.tile([0.0, 0.0, sign], (sides, 1)))
         places.append(radius * ring[:-1] + radius)
-        fan = np.arange(1, _SEGMENTS - 1)
+        fan = np.arange(1, sides - 1)
         corners = [np.zeros_like(fan), fan, fan + 1] if sign > 0 else [np.zeros_like(fan), fan + 1, fan]
         faces.append(np.stack(corners, axis=1) + first)
     return np.concatenate(vertices), np.concatenate(normals), np.concatenate(places), np.concatenate(faces)
 
 
-def _map_ball(shape: Shape, texture: Texture) -> Surface:
+def _map_ball(shape: Shape, texture: Texture) -> _Mapped:
     (radius,) = shape.size
-    rows, columns = _SEGMENTS // 2, _SEGMENTS
+    columns = _count_sides(radius)
+    rows = columns // 2
     theta: Array
     phi: Array
     theta, phi = np.meshgrid(np.linspace(0.0, np.pi, rows + 1), np.linspace(0.0, 2 * np.pi, columns + 1), indexing="ij")

@@ -19,9 +19,9 @@ from unlatch.simcore.sim.sensors.camera import Camera
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.state import Rendering
 from unlatch.workflows.episode.attempt import Attempt
+from unlatch.workflows.episode.distractors import Distractor, DistractorView, read_distractors
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M
-from unlatch.workflows.episode.visual_views import Distractor, DistractorView, read_distractors
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.replay import ReplayMode, replay_deviation
 from unlatch.workflows.runs.runner import EpisodeRunner

@@ -6,6 +6,7 @@ import pytest
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_instance
 from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.objects.procedural.textured_files import textured_files
 from unlatch.simcore.meshes.solids import convex_hull
 
 DIFFERENT = ("bottle", "carton", "drawer_cabinet", "faucet", "microwave", "mug")
@@ -23,6 +24,15 @@ every_category = pytest.mark.parametrize("category", most_heavy(GENERATORS.own_n
 def generated(category, instance=0, **more):
     """Loads a generated object."""
     return load_instance(ObjectCfg(**{"name": category, "category": category, "instance": str(instance), **more}))
+
+
+def write_drawn(made, folder):
+    """Writes what is drawn of a generated object to a folder; returns the URDF."""
+    model, files = textured_files(made)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, data in {"object.urdf": model.to_urdf().encode(), **files}.items():
+        (folder / name).write_bytes(data)
+    return folder / "object.urdf"
 
 
 def box_mesh(low, high):

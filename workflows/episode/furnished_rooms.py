@@ -1,7 +1,12 @@
-"""The rooms around the table: a photo studio, a kitchen, a workshop and an office."""
+"""The rooms around the table: a photo studio, a kitchen, a workshop and an office.
+
+Each has several plans: its size, on which wall the window is, which way round the furniture stands along the other one,
+and what hangs there are drawn.
+"""
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -24,6 +29,7 @@ from unlatch.workflows.episode.room_parts import (
     Rgb,
     RoomBuilder,
     Shell,
+    WindowPlace,
     add_legs,
     cover_table,
     draw_boards,
@@ -58,6 +64,16 @@ def build_studio(room: RoomBuilder) -> Light:
     return Light(direction=(-1.0, -0.5, 2.4), ambient=0.6, diffuse=0.36)
 
 
+def _draw_shell(room: RoomBuilder, floor_z_m: float, height_m: float = 2.6) -> tuple[Shell, bool, float]:
+    """Draws a shell, whether its walls at +x and +y change roles, and where to mirror what stands along the first."""
+    rng = room.rng
+    far_x, far_y = float(rng.uniform(2.3, 2.9)), float(rng.uniform(2.2, 2.8))
+    shell = Shell(floor_z_m, (-2.3, far_x), (-2.7, far_y), height_m)
+    turned = bool(rng.random() < 0.5)
+    (y0, y1) = shell.turned.y_m if turned else shell.y_m
+    return shell, turned, y0 + y1 if rng.random() < 0.5 else math.nan
+
+
 KITCHEN_FLOOR_Z_M = -0.9
 _FRONTS: tuple[Rgb, ...] = (
     (0.88, 0.87, 0.84),
@@ -80,7 +96,7 @@ _WALLS: tuple[Rgb, ...] = ((0.90, 0.88, 0.84), (0.86, 0.88, 0.88), (0.88, 0.84, 
 def build_kitchen(room: RoomBuilder) -> Light:
     """Adds a kitchen; returns its light."""
     rng = room.rng
-    shell = Shell(KITCHEN_FLOOR_Z_M)
+    shell, turned, mirror = _draw_shell(room, KITCHEN_FLOOR_Z_M)
     wood = draw_one(rng, _WOODS)
     if rng.random() < 0.6:
         floor = Material(
@@ -92,10 +108,6 @@ def build_kitchen(room: RoomBuilder) -> Light:
     wall = draw_one(rng, _WALLS)
     plaster = Material(finish=FINISHES["plaster"], picture=picture_file(draw_mottled, rng, wall, contrast=0.03))
     shell.build(room, floor=floor, wall=plaster)
-    shell.add_skirting(room, WHITE)
-    shell.add_window(room, WHITE, x_m=0.5, z_m=0.66, size_m=(1.5, 1.15), panes=2)
-    shell.add_radiator(room, x_m=0.5, length_m=1.4)
-    shell.add_ceiling_lamps(room, size_m=(0.18, 0.18), places=4)
     if rng.random() < 0.35:
         staves = picture_file(draw_boards, rng, draw_one(rng, _WOODS), boards=12, contrast=0.14, gap_px=1)
         top = Material(finish=Finish(0.4), picture=staves, tile_m=(1.2, 0.6))
@@ -106,9 +118,28 @@ def build_kitchen(room: RoomBuilder) -> Light:
     front = Material(draw_one(rng, _FRONTS), FINISHES["painted_wood"])
     cover_table(room, top)
     _add_island(room, front)
-    _add_cupboards(room, shell, front, top)
-    _add_splashback(room, shell)
-    _add_things(room, shell)
+    shell.add_ceiling_lamps(room, size_m=(0.18, 0.18), places=4)
+    if rng.random() < 0.5:
+        shade = Material(draw_one(rng, (*_FRONTS, (0.12, 0.12, 0.13), (0.75, 0.58, 0.35))), Finish(0.35))
+        shell.add_pendants(room, count=int(rng.integers(1, 4)), low_z_m=1.42, shade=shade)
+    shell = shell.turned if turned else shell
+    with room.arranged(turned=turned):
+        shell.add_skirting(room, WHITE)
+        window = WindowPlace(float(rng.uniform(0.0, 0.9)), 0.68, (float(rng.uniform(1.1, 2.0)), 1.1))
+        shell.add_window(room, draw_one(rng, (WHITE, DARK_METAL)), window, panes=int(rng.integers(2, 4)))
+        if rng.random() < 0.5:
+            shell.add_radiator(room, x_m=window.x_m, length_m=1.4)
+        else:
+            _add_side_units(room, shell, front, top)
+        if rng.random() < 0.3:
+            shell.add_blinds(room, window, share=float(rng.uniform(0.2, 0.6)))
+    with room.arranged(turned=turned, mirror_y_m=mirror):
+        hung = bool(rng.random() < 0.65)
+        _add_cupboards(room, shell, front, top, hung=hung)
+        _add_splashback(room, shell)
+        _add_things(room, shell)
+        if not hung:
+            _add_open_shelves(room, shell)
     yaw = rng.uniform(0.9, 1.5)
     return Light(
         direction=(float(-0.55 * np.cos(yaw)) - 0.4, float(np.sin(yaw)) * 0.8, 1.9),
@@ -138,8 +169,40 @@ def _add_island(room: RoomBuilder, front: Material) -> None:
                     room.box(TABLE, STEEL, (x - 0.03, a + 0.14, high - 0.07), (x - 0.02, b - 0.14, high - 0.058))
 
 
-def _add_cupboards(room: RoomBuilder, shell: Shell, front: Material, top: Material) -> None:
-    """Adds base units with a worktop, wall units and a hood along the wall at +x."""
+def _add_side_units(room: RoomBuilder, shell: Shell, front: Material, top: Material) -> None:
+    """Adds low units with a worktop below the window at +y."""
+    y1, x0, x1 = shell.y_m[1], -1.5, shell.x_m[1] - 0.62
+    y0, low = y1 - 0.55, KITCHEN_FLOOR_Z_M + 0.1
+    room.box(FURNITURE, BLACK, (x0, y0 + 0.06, KITCHEN_FLOOR_Z_M), (x1, y1, low))
+    room.box(FURNITURE, front, (x0, y0 + 0.018, low), (x1, y1, -0.04))
+    room.box(FURNITURE, top, (x0, y0 - 0.02, -0.04), (x1, y1, 0.0))
+    for left, right in pairwise(np.linspace(x0, x1, 6).tolist()):
+        room.box(FURNITURE, front, (left + 0.003, y0, low + 0.003), (right - 0.003, y0 + 0.018, -0.045))
+        room.box(FURNITURE, STEEL, (left + 0.15, y0 - 0.028, -0.1), (right - 0.15, y0 - 0.018, -0.088))
+    sink = float(room.rng.uniform(0.0, 0.7))
+    room.box(FURNITURE, STEEL, (sink, y0 + 0.08, 0.0), (sink + 0.5, y1 - 0.1, 0.004))
+    room.box(FURNITURE, DARK_METAL, (sink + 0.03, y0 + 0.11, 0.004), (sink + 0.47, y1 - 0.13, 0.005))
+    room.cylinder(FURNITURE, STEEL, (sink + 0.25, y1 - 0.08, 0.0), (sink + 0.25, y1 - 0.08, 0.28), 0.014)
+    room.cylinder(FURNITURE, STEEL, (sink + 0.25, y1 - 0.08, 0.27), (sink + 0.25, y1 - 0.28, 0.27), 0.011)
+
+
+def _add_open_shelves(room: RoomBuilder, shell: Shell) -> None:
+    """Adds two boards with dishes on the wall at +x, in place of wall units."""
+    rng, x1 = room.rng, shell.x_m[1]
+    board = Material(finish=FINISHES["wood"], picture=picture_file(draw_boards, rng, draw_one(rng, _WOODS), boards=4))
+    for z in (0.62, 0.98):
+        room.box(FURNITURE, board, (x1 - 0.24, -1.3, z), (x1 - 0.005, 1.5, z + 0.03))
+        y = -1.2
+        while y < 1.4:
+            dish = Material(draw_one(rng, (*_FRONTS, (0.72, 0.42, 0.30), (0.90, 0.89, 0.86))), FINISHES["enamel"])
+            height, radius = float(rng.uniform(0.05, 0.2)), float(rng.uniform(0.035, 0.075))
+            outline = [(0.0, 0.0), (0.6 * radius, 0.0), (radius, 0.6 * height), (0.85 * radius, height), (0.0, height)]
+            room.profile(FURNITURE, dish, (x1 - 0.13, y, z + 0.03), outline)
+            y += 2.0 * radius + float(rng.uniform(0.02, 0.14))
+
+
+def _add_cupboards(room: RoomBuilder, shell: Shell, front: Material, top: Material, *, hung: bool) -> None:
+    """Adds base units with a worktop and a hood along the wall at +x; with wall units, if `hung`."""
     wall = shell.x_m[1]
     face, out, gap = wall - 0.6, 0.018, 0.003
     y0, y1 = -2.4, shell.y_m[1]
@@ -147,7 +210,7 @@ def _add_cupboards(room: RoomBuilder, shell: Shell, front: Material, top: Materi
     room.box(FURNITURE, front, (face + out, y0, KITCHEN_FLOOR_Z_M + 0.1), (wall, y1, -0.04))
     room.box(FURNITURE, top, (face - 0.02, y0, -0.04), (wall, y1, 0.0))
     places = np.arange(y0, y1, 0.6)
-    oven = int(np.argmin(np.abs(places - 0.3)))
+    oven = int(np.argmin(np.abs(places - float(room.rng.uniform(-0.9, 0.9)))))
     for number, y in enumerate(places.tolist()):
         right = min(y + 0.6, y1)
         if number == oven:
@@ -166,6 +229,8 @@ def _add_cupboards(room: RoomBuilder, shell: Shell, front: Material, top: Materi
         room.box(FURNITURE, front, (face, y + gap, split), (face + out, right - gap, -0.045))
         for z in (split - 0.05, -0.1):
             room.box(FURNITURE, STEEL, (face - 0.028, y + 0.18, z), (face - 0.018, right - 0.18, z + 0.012))
+        if not hung:
+            continue
         unit = wall - 0.35  # it hangs on the wall
         room.box(FURNITURE, front, (unit + 0.018, y, 0.58), (wall, right, 1.32))
         room.box(FURNITURE, front, (unit, y + gap, 0.58), (unit + 0.018, right - gap, 1.32))
@@ -215,7 +280,7 @@ _BRICKS: tuple[Rgb, ...] = ((0.84, 0.83, 0.80), (0.58, 0.33, 0.26), (0.66, 0.66,
 def build_workshop(room: RoomBuilder) -> Light:
     """Adds a workshop; returns its light."""
     rng = room.rng
-    shell = Shell(WORKSHOP_FLOOR_Z_M, height_m=3.0)
+    shell, turned, mirror = _draw_shell(room, WORKSHOP_FLOOR_Z_M, 3.0)
     concrete = picture_file(draw_mottled, rng, (0.55, 0.55, 0.53), contrast=0.10)
     bricks = draw_one(rng, _BRICKS)
     joints: Rgb = tuple(0.85 * value + 0.08 for value in bricks)  # type: ignore[assignment]
@@ -226,7 +291,6 @@ def build_workshop(room: RoomBuilder) -> Light:
         wall=Material(finish=FINISHES["plaster"], picture=wall, tile_m=(1.0, 0.9)),
         ceiling=Material((0.72, 0.73, 0.74), FINISHES["paint"]),
     )
-    shell.add_window(room, DARK_METAL, x_m=0.35, z_m=0.95, size_m=(2.0, 1.1), panes=4)
     shell.add_ceiling_lamps(room, size_m=(1.3, 0.12), places=2)
     staves = picture_file(draw_boards, rng, _BENCHES[int(rng.integers(2))], boards=10, contrast=0.16, gap_px=1)
     top = Material(finish=Finish(0.5), picture=staves, tile_m=(1.5, 0.75), turned=True)
@@ -234,9 +298,18 @@ def build_workshop(room: RoomBuilder) -> Light:
     paint = Material(draw_one(rng, _PAINTS), Finish(0.4))
     add_legs(room, DARK_METAL, floor_z_m=WORKSHOP_FLOOR_Z_M, side_m=0.08)
     _add_lower_shelf(room, paint)
-    _add_tool_wall(room, shell)
-    _add_side_bench(room, shell, top, paint)
-    _add_shelves(room, shell)
+    shell = shell.turned if turned else shell
+    with room.arranged(turned=turned):
+        size, panes = (float(rng.uniform(1.4, 2.4)), float(rng.uniform(0.8, 1.2))), int(rng.integers(2, 6))
+        shell.add_window(room, DARK_METAL, WindowPlace(float(rng.uniform(-0.2, 0.4)), 0.95, size), panes=panes)
+        _add_shelves(room, shell)
+    with room.arranged(turned=turned, mirror_y_m=mirror):
+        if rng.random() < 0.7:
+            _add_tool_wall(room, shell)
+        else:
+            shell.add_poster(room, y_m=-0.6, z_m=0.8, size_m=(0.6, 0.85))
+            shell.add_clock(room, y_m=0.3, z_m=1.1)
+        _add_side_bench(room, shell, top, paint)
     return Light(
         direction=(float(rng.uniform(-0.9, -0.3)), float(rng.uniform(0.2, 0.9)), 2.2),
         colour=(0.98, 0.99, 1.0),
@@ -350,7 +423,7 @@ _OAKS: tuple[Rgb, ...] = ((0.74, 0.59, 0.42), (0.64, 0.48, 0.33))
 def build_office(room: RoomBuilder) -> Light:
     """Adds an office; returns its light."""
     rng = room.rng
-    shell = Shell(OFFICE_FLOOR_Z_M)
+    shell, turned, mirror = _draw_shell(room, OFFICE_FLOOR_Z_M)
     carpet = picture_file(draw_fabric, rng, draw_one(rng, _CARPETS))
     plaster = picture_file(draw_mottled, rng, (0.90, 0.90, 0.88), contrast=0.02)
     shell.build(
@@ -358,35 +431,62 @@ def build_office(room: RoomBuilder) -> Light:
         floor=Material(finish=FINISHES["cloth"], picture=carpet, tile_m=(0.7, 0.7)),
         wall=Material(finish=FINISHES["plaster"], picture=plaster),
     )
-    accent = picture_file(draw_mottled, rng, draw_one(rng, _ACCENTS), contrast=0.02)
-    (y0, y1), x = shell.y_m, shell.x_m[1]
-    middle = (x - 0.003, (y0 + y1) / 2, OFFICE_FLOOR_Z_M + shell.height_m / 2)
-    room.panel(
-        WALL, Material(finish=FINISHES["plaster"], picture=accent), middle, (-1, 0, 0), (y1 - y0, shell.height_m)
-    )
-    shell.add_skirting(room, WHITE, height_m=0.07)
-    shell.add_window(room, WHITE, x_m=0.4, z_m=0.72, size_m=(2.2, 1.35), panes=3)
-    shell.add_radiator(room, x_m=0.4, length_m=1.4)
     shell.add_ceiling_lamps(room, size_m=(0.6, 0.6), places=3)
     oak = picture_file(draw_boards, rng, draw_one(rng, _OAKS), boards=3, contrast=0.12, gap_px=0)
     wood = Material(finish=Finish(0.45), picture=oak, tile_m=(1.4, 1.0), turned=True)
     top = Material((0.76, 0.76, 0.75), Finish(0.4)) if rng.random() < 0.5 else wood
     cover_table(room, top, edge=wood)
     add_legs(room, WHITE if rng.random() < 0.5 else DARK_METAL, floor_z_m=OFFICE_FLOOR_Z_M, side_m=0.06, inset_m=0.1)
-    _add_bookcase(room, shell, wood)
-    _add_side_desk(room, shell, wood)
-    _add_plant(room, (shell.x_m[1] - 0.32, shell.y_m[1] - 0.36, OFFICE_FLOOR_Z_M))
-    # adds half closed blinds before the upper part of the window
-    y = shell.y_m[1] - 0.09
-    lowest = 1.35 - float(room.rng.uniform(0.1, 0.55))
-    for z in np.arange(lowest, 1.38, 0.035).tolist():
-        room.box(FURNITURE, WHITE, (-0.68, y - 0.018, z), (1.48, y + 0.018, z + 0.004))
+    shell = shell.turned if turned else shell
+    with room.arranged(turned=turned):
+        shell.add_skirting(room, WHITE, height_m=0.07)
+        window = WindowPlace(float(rng.uniform(0.0, 0.6)), 0.72, (float(rng.uniform(1.4, 2.4)), 1.35))
+        shell.add_window(room, draw_one(rng, (WHITE, DARK_METAL)), window, panes=int(rng.integers(2, 4)))
+        shell.add_radiator(room, x_m=window.x_m, length_m=1.4)
+        if rng.random() < 0.7:
+            shell.add_blinds(room, window, share=float(rng.uniform(0.1, 0.7)))
+    with room.arranged(turned=turned, mirror_y_m=mirror):
+        _add_accent_wall(room, shell)
+        if rng.random() < 0.65:
+            _add_bookcase(room, shell, wood)
+        else:
+            _add_white_board(room, shell)
+        _add_side_desk(room, shell, wood)
+        _add_plant(room, (shell.x_m[1] - 0.32, shell.y_m[1] - 0.36, OFFICE_FLOOR_Z_M))
+        if rng.random() < 0.6:
+            shell.add_poster(room, y_m=-2.0, z_m=0.85, size_m=(0.5, 0.7))
     return Light(
         direction=(float(rng.uniform(-0.9, -0.4)), float(rng.uniform(0.4, 1.0)), 2.0),
         colour=(1.0, 0.98, 0.95),
         ambient=float(rng.uniform(0.54, 0.62)),
         diffuse=float(rng.uniform(0.3, 0.38)),
     )
+
+
+def _add_accent_wall(room: RoomBuilder, shell: Shell) -> None:
+    """Paints the wall at +x."""
+    rng, (y0, y1), x = room.rng, shell.y_m, shell.x_m[1]
+    accent = picture_file(draw_mottled, rng, draw_one(rng, _ACCENTS), contrast=0.02)
+    middle = (x - 0.003, (y0 + y1) / 2, OFFICE_FLOOR_Z_M + shell.height_m / 2)
+    paint = Material(finish=FINISHES["plaster"], picture=accent)
+    room.panel(WALL, paint, middle, (-1, 0, 0), (y1 - y0, shell.height_m))
+
+
+def _add_white_board(room: RoomBuilder, shell: Shell) -> None:
+    """Adds a board to write on, with some lines on it, and a low cabinet at the wall at +x."""
+    rng, x = room.rng, shell.x_m[1]
+    room.box(FURNITURE, STEEL, (x - 0.02, 0.1, 0.25), (x - 0.002, 1.6, 1.2))
+    room.box(FURNITURE, WHITE, (x - 0.023, 0.12, 0.27), (x - 0.02, 1.58, 1.18))
+    for colour in ((0.10, 0.20, 0.55), (0.62, 0.12, 0.12), (0.08, 0.08, 0.09)):
+        y, z = float(rng.uniform(0.25, 1.0)), float(rng.uniform(0.55, 1.1))
+        for row in range(4):
+            end = y + float(rng.uniform(0.15, 0.5))
+            line = (x - 0.024, y, z - 0.05 * row), (x - 0.023, end, z - 0.05 * row + 0.008)
+            room.box(FURNITURE, Material(colour), *line)
+    front = Material(draw_one(rng, _ACCENTS), FINISHES["painted_wood"])
+    room.box(FURNITURE, front, (x - 0.42, 0.1, OFFICE_FLOOR_Z_M), (x - 0.01, 1.6, -0.05))
+    for y in (0.47, 0.85, 1.23):
+        room.box(FURNITURE, DARK_METAL, (x - 0.424, y, OFFICE_FLOOR_Z_M + 0.02), (x - 0.42, y + 0.004, -0.07))
 
 
 def _add_bookcase(room: RoomBuilder, shell: Shell, wood: Material) -> None:

@@ -21,21 +21,23 @@ from unlatch.simcore.sim.attribute_views import AttributeView, BodyView
 from unlatch.simcore.sim.body_views import ArticulationView, PoseEstimateView, RigidPrimView
 from unlatch.simcore.sim.core import MAX_LATE_STEPS
 from unlatch.simcore.sim.visuals.appearance import TextureStore
-from unlatch.workflows.episode.scene import EpisodeScene
-from unlatch.workflows.episode.visual_views import (
-    CAMERAS,
+from unlatch.workflows.episode.distractors import (
     DISTRACTORS,
-    LIGHT,
-    ROOM,
-    SCENERY,
     Distractor,
     DistractorView,
     FreeTable,
+    read_distractors,
+    show_distractors,
+)
+from unlatch.workflows.episode.scene import EpisodeScene
+from unlatch.workflows.episode.visual_views import (
+    CAMERAS,
+    LIGHT,
+    ROOM,
+    SCENERY,
     Room,
     RoomView,
     cameras,
-    read_distractors,
-    show_distractors,
     visual_names,
     visual_views,
 )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from unlatch.objects.procedural.parameters import draw_one
 from unlatch.objects.procedural.textures import draw_noise
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mesh_reader import SurfaceMesh
@@ -139,19 +142,64 @@ def draw_holes(_rng: np.random.Generator, colour: Rgb, *, count: int) -> Array:
     return np.array(colour) * (0.25 + 0.75 * hole)
 
 
-def draw_view(rng: np.random.Generator) -> Array:
-    """Draws what is outside of a window: sky, clouds and trees, out of focus and nearly too bright for a picture."""
+def draw_poster(rng: np.random.Generator, tones: Sequence[Rgb]) -> Array:
+    """Draws a picture for a wall: fields and discs of three colours."""
+    picture: Array = np.ones((PIXELS, PIXELS, 1)) * np.array(tones[0])
+    rows, columns = np.indices((PIXELS, PIXELS)) / PIXELS
+    picture[rows > rng.uniform(0.4, 0.8)] = tones[1]
+    for _ in range(3):
+        x, y, radius = rng.uniform(0.2, 0.8), rng.uniform(0.2, 0.8), rng.uniform(0.05, 0.28)
+        picture[(columns - x) ** 2 + (rows - y) ** 2 < radius**2] = tones[int(rng.integers(1, 3))]
+    edge = np.minimum(np.minimum(rows, 1.0 - rows), np.minimum(columns, 1.0 - columns)) < 0.07
+    picture[edge] = (0.94, 0.93, 0.90)
+    return picture
+
+
+VIEWS = ("trees", "town", "hills", "sea")
+"""What is outside of a window."""
+
+
+def draw_view(rng: np.random.Generator, kind: str = "trees") -> Array:
+    """Draws what is outside of a window, out of focus and nearly too bright for a picture: sky, clouds and `VIEWS`."""
     up = np.linspace(1.0, 0.0, PIXELS)[:, None]
     low, high = np.array([0.93, 0.95, 0.97]), np.array([0.62, 0.78, 0.95])
     sky = low + (high - low) * up[..., None] ** 0.8 * np.ones((1, PIXELS, 1))
     clouds = np.clip(1.8 * (_noise(rng, 5, 3) * 0.6 + _noise(rng, 11, 7) * 0.4 - 0.45), 0.0, 1.0)[..., None]
     sky = sky + 0.8 * clouds * (0.98 - sky)
-    for height, rough, colour in ((0.22, 0.03, (0.76, 0.82, 0.86)), (0.15, 0.06, (0.66, 0.73, 0.62))):
+    if kind == "town":
+        sky = _draw_houses(rng, sky, up)
+    for height, rough, colour in _RIDGES[kind]:
         line = height + 0.08 * _noise(rng, 4, 1)[:1] + rough * _noise(rng, 17, 1)[:1]
         trees = np.clip((line - up) * 25.0 + 0.5, 0.0, 1.0)[..., None]
         crowns = 0.6 * _noise(rng, 13, 19) + 0.4 * _noise(rng, 29, 37)
         sky = sky * (1.0 - trees) + np.array(colour) * (0.85 + 0.3 * crowns[..., None]) * trees
     return 1.0 - 0.75 * (1.0 - sky)
+
+
+_RIDGES: dict[str, tuple[tuple[float, float, Rgb], ...]] = {
+    "trees": ((0.22, 0.03, (0.76, 0.82, 0.86)), (0.15, 0.06, (0.66, 0.73, 0.62))),
+    "town": ((0.05, 0.08, (0.62, 0.70, 0.58)),),
+    "hills": ((0.38, 0.02, (0.72, 0.80, 0.88)), (0.26, 0.02, (0.66, 0.76, 0.70)), (0.14, 0.01, (0.72, 0.78, 0.55))),
+    "sea": ((0.30, 0.0, (0.50, 0.68, 0.78)), (0.06, 0.02, (0.86, 0.82, 0.70))),
+}
+"""Height, roughness and colour of what stands one before the other."""
+
+
+def _draw_houses(rng: np.random.Generator, sky: Array, up: Array) -> Array:
+    """Draws two rows of houses with windows before a sky."""
+    at = np.arange(PIXELS)
+    for base, tone in ((0.42, 0.84), (0.28, 0.74)):
+        left = 0
+        while left < PIXELS:
+            width = int(PIXELS * rng.uniform(0.06, 0.16))
+            height = base + float(rng.uniform(-0.1, 0.12))
+            wall = tone * np.array([1.0, 0.97, 0.93]) * float(rng.uniform(0.85, 1.05))
+            columns = (at >= left) & (at < left + width)
+            house = ((up < height) & columns[None, :])[..., None]
+            pane = ((up * 30.0) % 1.0 < 0.55) & (((at - left) * 30 / PIXELS) % 1.0 < 0.5)[None, :]
+            sky = np.where(house, wall * np.where(pane[..., None], 0.72, 1.0), sky)
+            left += width
+    return sky
 
 
 Point = tuple[float, float, float]
@@ -188,16 +236,42 @@ class RoomBuilder:
         self._parts: dict[tuple[str, Material], list[tuple[TriangleMesh, Array]]] = {}
         self._backdrops: list[tuple[str, Material, Pose, TriangleMesh]] = []
         self._panels: list[tuple[str, Material, Pose, tuple[float, float]]] = []
+        self._turned, self._mirror_y_m = False, math.nan
+        self.top = WHITE
+        """What the table is covered with."""
 
-    def box(self, kind: str, material: Material, low: Point, high: Point) -> None:
-        """Adds a box between two corners [m] to the parts of a semantic class."""
+    @contextmanager
+    def arranged(self, *, turned: bool, mirror_y_m: float = math.nan) -> Iterator[None]:
+        """Places what is added inside elsewhere.
+
+        Args:
+            turned: Whether x and y change places: what stands along the wall at +x stands along the one at +y.
+            mirror_y_m: Before that, y becomes this less y [m]; NaN: it stays.
+        """
+        before = self._turned, self._mirror_y_m
+        self._turned, self._mirror_y_m = turned, mirror_y_m
+        try:
+            yield
+        finally:
+            self._turned, self._mirror_y_m = before
+
+    def _arrange(self, points: Array) -> Array:
+        """Returns points (..., 3) where they are placed."""
+        placed: Array = np.array(points, dtype=float)
+        if not math.isnan(self._mirror_y_m):
+            placed[..., 1] = self._mirror_y_m - placed[..., 1]
+        return placed[..., [1, 0, 2]] if self._turned else placed
+
+    def box(self, kind: str, material: Material, low: Point, high: Point, *, T_world_box: Pose | None = None) -> None:
+        """Adds a box between two corners [m], of the frame of the box, to the parts of a semantic class."""
         bounds = np.array([low, high])
         corners = np.array([bounds[[n & 1, n >> 1 & 1, n >> 2 & 1], [0, 1, 2]] for n in range(8)])
         quads = corners[_QUADS]  # (6, 4, 3)
         faces = np.array([(4 * side, 4 * side + a, 4 * side + b) for side in range(6) for a, b in ((1, 2), (2, 3))])
         start = self.rng.uniform(size=2) if material.picture is not None else np.zeros(2)
         uvs = np.stack([side[:, axes] for side, axes in zip(quads, _SIDE_AXES, strict=True)]).reshape(-1, 2)
-        self._add(kind, material, TriangleMesh(quads.reshape(-1, 3), faces), uvs, start)
+        vertices = quads.reshape(-1, 3) if T_world_box is None else T_world_box @ quads.reshape(-1, 3)
+        self._add(kind, material, TriangleMesh(vertices, faces), uvs, start)
 
     def cylinder(self, kind: str, material: Material, start: Point, end: Point, radius_m: float) -> None:
         """Adds a cylinder between the middles of its ends [m]."""
@@ -252,10 +326,12 @@ class RoomBuilder:
 
     def panel(self, kind: str, material: Material, middle: Point, normal: Point, size_m: tuple[float, float]) -> None:
         """Adds a rectangle that is visible from the side of its normal; the second edge points up, or along y."""
-        z = np.array(normal, dtype=float)
+        z = self._arrange(np.add(middle, normal)) - self._arrange(np.array(middle))
         up = np.array([0.0, 0.0, 1.0]) if abs(z[2]) < 0.5 else np.array([0.0, 1.0, 0.0])
         x = np.cross(up, z)
-        self._panels.append((kind, material, Pose(np.column_stack([x, up, z]), np.array(middle)), size_m))
+        self._panels.append(
+            (kind, material, Pose(np.column_stack([x, up, z]), self._arrange(np.array(middle))), size_m)
+        )
 
     def _add_solid(self, kind: str, material: Material, solid: object) -> None:
         mesh = TriangleMesh(np.asarray(solid.vertices, dtype=float), np.asarray(solid.faces, dtype=int))  # type: ignore[attr-defined]
@@ -264,6 +340,9 @@ class RoomBuilder:
         self._add(kind, material, mesh, np.stack([0.2 * around, mesh.vertices[:, 2]], axis=1), np.zeros(2))
 
     def _add(self, kind: str, material: Material, mesh: TriangleMesh, metres: Array, start: Array) -> None:
+        if self._turned != (not math.isnan(self._mirror_y_m)):  # a reflection turns triangles inside out
+            mesh = TriangleMesh(mesh.vertices, mesh.faces[:, ::-1])
+        mesh = TriangleMesh(self._arrange(mesh.vertices), mesh.faces)
         along = metres[:, ::-1] if material.turned else metres
         uvs = along / np.array(material.tile_m) + start
         self._parts.setdefault((kind, material), []).append((mesh, uvs[mesh.faces]))
@@ -304,7 +383,7 @@ class RoomBuilder:
             body.semantic_class = kind
 
 
-FLOOR, WALL, CEILING, WINDOW, FURNITURE = "floor", "wall", "ceiling", "window", "furniture"
+FLOOR, WALL, CEILING, WINDOW, FURNITURE, PLINTH = "floor", "wall", "ceiling", "window", "furniture", "plinth"
 """Semantic classes of the parts of a room."""
 
 TABLE_X_M = (TABLE_CENTER_M[0] - TABLE_SIZE_M[0] / 2, TABLE_CENTER_M[0] + TABLE_SIZE_M[0] / 2)
@@ -318,6 +397,15 @@ DARK_METAL = Material((0.22, 0.23, 0.25), Finish(0.45, 0.4))
 GLASS = Material((0.05, 0.06, 0.07), FINISHES["glass"])
 _COVER_M = 3e-4
 """How far the drawn top lies above the table [m]."""
+
+
+@dataclass(frozen=True)
+class WindowPlace:
+    """Middle and size of a window in the wall at +y [m]."""
+
+    x_m: float
+    z_m: float
+    size_m: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -355,14 +443,15 @@ class Shell:
         room.box(FURNITURE, material, (x0, y1 - 0.015, z), (x1, y1, z + height_m))
         room.box(FURNITURE, material, (x0, y0, z), (x0 + 0.015, y1, z + height_m))
 
-    def add_window(
-        self, room: RoomBuilder, frame: Material, *, x_m: float, z_m: float, size_m: tuple[float, float], panes: int
-    ) -> None:
-        """Adds a window in the wall at +y, with the daylight behind it; `x_m`, `z_m` are its middle."""
-        width, height = size_m
+    def add_window(self, room: RoomBuilder, frame: Material, at: WindowPlace, *, panes: int) -> None:
+        """Adds a window in the wall at +y, with the daylight behind it."""
+        (width, height), x_m, z_m = at.size_m, at.x_m, at.z_m
         y = self.y_m[1]
         view = Material(
-            (1.0, 1.0, 1.0), Finish(1.0, 0.0, 0.95), picture_file(draw_view, room.rng), (width * 1.001, height * 1.001)
+            (1.0, 1.0, 1.0),
+            Finish(1.0, 0.0, 0.95),
+            picture_file(draw_view, room.rng, draw_one(room.rng, VIEWS)),
+            (width * 1.001, height * 1.001),
         )
         room.panel(WINDOW, view, (x_m, y - 0.004, z_m), (0, -1, 0), (width, height))
         left, right, low, high = x_m - width / 2, x_m + width / 2, z_m - height / 2, z_m + height / 2
@@ -372,8 +461,67 @@ class Shell:
         room.box(FURNITURE, frame, (left, y - deep, high), (right, y, high + bar))
         room.box(FURNITURE, frame, (left - 0.1, y - 0.16, low - bar), (right + 0.1, y, low - bar + 0.03))
         for pane in range(1, panes):
-            at = left + width * pane / panes
-            room.box(FURNITURE, frame, (at - bar / 2, y - deep, low), (at + bar / 2, y, high))
+            x = left + width * pane / panes
+            room.box(FURNITURE, frame, (x - bar / 2, y - deep, low), (x + bar / 2, y, high))
+
+    def add_blinds(self, room: RoomBuilder, at: WindowPlace, *, share: float) -> None:
+        """Adds blinds before the upper `share` of a window."""
+        (width, height), x_m, y = at.size_m, at.x_m, self.y_m[1] - 0.09
+        top = at.z_m + height / 2
+        for z in np.arange(top - share * height, top, 0.04).tolist():
+            # wide enough to be seen in a small picture
+            room.box(FURNITURE, WHITE, (x_m - width / 2, y - 0.006, z), (x_m + width / 2, y + 0.006, z + 0.026))
+        room.box(FURNITURE, WHITE, (x_m - width / 2, y - 0.02, top), (x_m + width / 2, y + 0.02, top + 0.04))
+
+    def add_poster(self, room: RoomBuilder, *, y_m: float, z_m: float, size_m: tuple[float, float]) -> None:
+        """Adds a framed picture on the wall at +x."""
+        x, (width, height), rng = self.x_m[1], size_m, room.rng
+        frame = DARK_METAL if rng.random() < 0.5 else WHITE
+        low, high = (x - 0.025, y_m - width / 2, z_m - height / 2), (x - 0.001, y_m + width / 2, z_m + height / 2)
+        room.box(FURNITURE, frame, low, high)
+        tones = tuple(tuple(float(v) for v in rng.choice([0.2, 0.35, 0.5, 0.65, 0.8, 0.92], size=3)) for _ in range(3))
+        picture = picture_file(draw_poster, rng, tones)
+        inner = (width - 0.04, height - 0.04)
+        room.panel(
+            FURNITURE,
+            Material(finish=Finish(0.3), picture=picture, tile_m=inner),
+            (x - 0.026, y_m, z_m),
+            (-1, 0, 0),
+            inner,
+        )
+
+    def add_clock(self, room: RoomBuilder, *, y_m: float, z_m: float) -> None:
+        """Adds a clock on the wall at +x."""
+        x = self.x_m[1]
+        room.cylinder(FURNITURE, DARK_METAL, (x - 0.03, y_m, z_m), (x - 0.001, y_m, z_m), 0.15)
+        room.cylinder(FURNITURE, WHITE, (x - 0.034, y_m, z_m), (x - 0.03, y_m, z_m), 0.135)
+        for angle, length in zip(room.rng.uniform(0.0, 2.0 * np.pi, size=2).tolist(), (0.07, 0.11), strict=True):
+            end = (x - 0.037, y_m + length * np.sin(angle), z_m + length * np.cos(angle))
+            room.cylinder(FURNITURE, BLACK, (x - 0.037, y_m, z_m), end, 0.004)
+
+    def add_pendants(self, room: RoomBuilder, *, count: int, low_z_m: float, shade: Material) -> None:
+        """Adds lamps that hang over the table, above everything that moves."""
+        middle = (TABLE_Y_M[0] + TABLE_Y_M[1]) / 2
+        for y in np.linspace(middle - 0.5, middle + 0.5, count).tolist() if count > 1 else [middle]:
+            x = (TABLE_X_M[0] + TABLE_X_M[1]) / 2 + 0.3
+            room.cylinder(CEILING, BLACK, (x, y, low_z_m + 0.14), (x, y, self.ceiling_z_m), 0.004)
+            outline = [
+                (0.14, 0.0),
+                (0.10, 0.08),
+                (0.03, 0.14),
+                (0.0, 0.145),
+                (0.0, 0.13),
+                (0.03, 0.125),
+                (0.095, 0.07),
+                (0.14, 0.0),
+            ]
+            room.profile(CEILING, shade, (x, y, low_z_m), outline)
+            room.ball(CEILING, Material((1.0, 0.95, 0.85), Finish(0.5, 0.0, 1.0)), (x, y, low_z_m + 0.04), 0.035)
+
+    @property
+    def turned(self) -> Shell:
+        """The same room with x and y in each other's place, see `RoomBuilder.arranged`."""
+        return replace(self, x_m=self.y_m, y_m=self.x_m)
 
     def add_radiator(self, room: RoomBuilder, *, x_m: float, length_m: float) -> None:
         """Adds a radiator at the wall at +y, below the window."""
@@ -398,6 +546,7 @@ class Shell:
 
 def cover_table(room: RoomBuilder, top: Material, edge: Material | None = None) -> None:
     """Covers the table with a material; its shape stays."""
+    room.top = top
     (x0, x1), (y0, y1) = TABLE_X_M, TABLE_Y_M
     edge = edge or top
     x, y, high = (x0 + x1) / 2, (y0 + y1) / 2, TABLE_SIZE_M[2]
@@ -407,6 +556,12 @@ def cover_table(room: RoomBuilder, top: Material, edge: Material | None = None) 
     room.panel(TABLE, edge, (x1 + out, y, -high / 2), (1, 0, 0), (y1 - y0, high))
     room.panel(TABLE, edge, (x, y0 - out, -high / 2), (0, -1, 0), (x1 - x0, high))
     room.panel(TABLE, edge, (x, y1 + out, -high / 2), (0, 1, 0), (x1 - x0, high))
+
+
+def cover_plinth(room: RoomBuilder, size_m: Sequence[float], T_world_plinth: Pose) -> None:
+    """Covers a plinth with what the table is covered with: a step of the counter."""
+    half = np.asarray(size_m) / 2 + _COVER_M
+    room.box(PLINTH, room.top, tuple((-half).tolist()), tuple(half.tolist()), T_world_box=T_world_plinth)
 
 
 def add_legs(room: RoomBuilder, material: Material, *, floor_z_m: float, side_m: float, inset_m: float = 0.06) -> None:

@@ -521,6 +521,7 @@ typedef struct {
     Four view;       /* towards the camera, world frame */
     Four shares;     /* of its corners */
     float facing;    /* cosine between the view and the normal of its triangle */
+    float turning;   /* how far the smooth normal turns within a pixel [rad] */
 } Point;
 
 static void corners_of(const float* T, const Shape* shape, int face, float corners[3][3]) {
@@ -573,6 +574,7 @@ typedef struct {
     Four normals[3];          /* of its corners, world frame */
     Four flat;                /* unit normal towards the camera, world frame */
     float length;             /* of `normal`: twice its area [m^2] */
+    float turning;            /* largest change of the smooth normal along an edge [rad/m] */
     float right, down;        /* as of a facet */
     int32_t is_lit;           /* whether it faces the sun */
 } Side;
@@ -586,6 +588,9 @@ static float microfacets(float a, float n_l, float n_v, float n_h) {
 
 static const float DIELECTRIC = 0.04f; /* reflected light of what is no metal, seen along the normal */
 static const float SMOOTHEST = 0.0525f;
+/* Half of the angle under which a window or a lamp is seen [rad]: a point would burn a disc into polished stone. */
+static const float SUN_WIDTH = 0.25f;
+static const float MOST_SPREAD = 0.18f;
 
 /* Returns where a point is in the texture of its shape, and the length that a pixel covers there. */
 static Four place_in_texture(const View* view, const Shape* shape, const Side* side, const Point* point) {
@@ -632,7 +637,11 @@ static void light_point(const Scene* scene, const Shape* shape, Four colour, con
     Four half = sun + point->view;
     half *= 1.0f / sqrtf(most(dot3(half, half), 1e-30f));
     const float n_h = least(dot3(n, half), 1.0f), v_h = most(dot3(point->view, half), 0.0f);
-    const float lobe = scene->sun_gloss * PI * microfacets(alpha, n_l, n_v, n_h);
+    /* a rounded edge within a pixel is as matt as its normals differ: else highlights on it are dashes (Kaplanyan et al.
+     * 2016, "Filtering distributions of normals for shading antialiasing") */
+    const float spread = least(0.5f * point->turning * point->turning, MOST_SPREAD);
+    const float seen = most(alpha, SUN_WIDTH), wide = sqrtf(seen * seen + spread);
+    const float lobe = scene->sun_gloss * PI * microfacets(wide, n_l, n_v, n_h);
     const float grazing = power_of_two((-5.55473f * v_h - 6.98316f) * v_h);
     store(facet->sun, n_l * load3(scene->sun_colour) * (diffuse + lobe * (reflected + grazing * (1.0f - reflected))));
 }
@@ -714,6 +723,15 @@ static const Side* find_side(Drawing* drawing, const Shape* shape, int32_t face)
         rotate(T_world_link, shape->normals + 3 * shape->faces[3 * (face - shape->first_face) + k], normal);
         side->normals[k] = load3(normal);
     }
+    side->turning = 0.0f;
+    for (int k = 0; k < 3; k++) {
+        const int next = (k + 1) % 3;
+        const Four change = side->normals[next] - side->normals[k];
+        const float* a = corners[k];
+        const float* b = corners[next];
+        const float x = b[0] - a[0], y = b[1] - a[1], z = b[2] - a[2];
+        side->turning = most(side->turning, sqrtf(dot3(change, change) / most(x * x + y * y + z * z, 1e-12f)));
+    }
     side->length = (float)sqrt(plane.squared);
     const float scale = (plane.offset > 0.0 ? -1.0f : 1.0f) / side->length; /* towards the camera */
     side->flat = four(0.0f);
@@ -750,6 +768,8 @@ static void find_point(const Drawing* drawing, const Side* side, double u, doubl
     smooth *= (dot3(smooth, side->flat) < 0.0f ? -1.0f : 1.0f) / sqrtf(most(dot3(smooth, smooth), 1e-30f));
     view *= 1.0f / sqrtf(most(dot3(view, view), 1e-30f));
     point->normal = smooth, point->view = view, point->facing = dot3(side->flat, view);
+    const float pixel_m = sqrtf(dot(point->p, point->p)) / (float)drawing->view->fy;
+    point->turning = side->turning * pixel_m / most(point->facing, 0.2f);
 }
 
 /* Writes where a point is in the shadow map. A surface that turns away from the sun gets none. */

@@ -4,14 +4,15 @@ import dataclasses
 import io
 import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import trimesh
 
+from tests.objects.builders import write_drawn
 from unlatch import command_table
 from unlatch.objects.procedural.catalog import GENERATORS
-from unlatch.objects.procedural.textured_files import write_textured_urdf
 from unlatch.robots.models import model_path
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
@@ -257,17 +258,17 @@ def test_shapes_of_one_colour_are_one_mesh_where_the_urdf_puts_them():
     np.testing.assert_allclose([second.vertices[:, 2].min(), second.vertices[:, 2].max()], [-0.2, 0.2], atol=1e-6)
 
 
-def textured_body() -> ShownBody:
+def textured_body(folder: Path) -> ShownBody:
     made = GENERATORS.load("drawer")(4)
-    meshes = link_meshes(read_urdf(write_textured_urdf(made, "drawer-view", "object.urdf")))
+    meshes = link_meshes(read_urdf(write_drawn(made, folder)))
     assert [mesh.texture is not None for mesh in meshes["body"]] == [True, False]
     return ShownBody("body", tuple(meshes["body"]), np.zeros((1, 3)), np.array([[0.0, 0.0, 0.0, 1.0]]))
 
 
-def test_a_page_shows_the_picture_of_a_surface_in_its_colour():
+def test_a_page_shows_the_picture_of_a_surface_in_its_colour(tmp_path):
     from unlatch.workflows.viewing.scene_nodes import textured_trimesh
 
-    mesh = textured_body().meshes[0]
+    mesh = textured_body(tmp_path).meshes[0]
     assert mesh.texture is not None
     shown = trimesh.load(io.BytesIO(textured_trimesh(mesh, mesh.texture).export(file_type="glb")), file_type="glb")
     (piece,) = shown.geometry.values()
@@ -280,11 +281,11 @@ def test_a_page_shows_the_picture_of_a_surface_in_its_colour():
     np.testing.assert_allclose(piece.visual.uv, mesh.texture.uvs, atol=1e-5)
 
 
-def test_a_recording_holds_the_picture_of_a_surface():
+def test_a_recording_holds_the_picture_of_a_surface(tmp_path):
     pytest.importorskip("rerun", reason="the extra rerun is not installed")
     from unlatch.workflows.viewing.viewers import texture_arguments
 
-    plain, shown = (texture_arguments(textured_body().meshes[number]) for number in (1, 0))
+    plain, shown = (texture_arguments(textured_body(tmp_path).meshes[number]) for number in (1, 0))
     assert plain == {}
     assert shown["albedo_texture"].shape == (128, 128, 3)
-    assert len(shown["vertex_texcoords"]) == len(textured_body().meshes[0].vertices)
+    assert len(shown["vertex_texcoords"]) == len(textured_body(tmp_path).meshes[0].vertices)

@@ -1,0 +1,314 @@
+"""What is drawn of an object with joints beyond its primitives: bevels, varied colours, displays, plates and notes.
+
+Faces of two colours in one plane would flicker, so the smaller one is drawn a quarter of a millimetre further out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from unlatch.objects.procedural.assembly import GeneratedObject
+from unlatch.objects.procedural.colours import DARK, FINISH_OF_COLOUR, GLASS, RUBBER
+from unlatch.objects.procedural.looks import INK, STEEL, WHITE, Piece, draw_colour, ink_on, vary
+from unlatch.objects.procedural.mesh_makers import bevelled_box, circle, slab
+from unlatch.objects.procedural.parameters import Colour, draw_one
+from unlatch.objects.procedural.prints import Print, draw_brand, draw_panel, draw_plate
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.sim.visuals.visual_shapes import Finish
+from unlatch.simcore.urdf.model import Shape, ShapeKind, UrdfModel, primitive_bounds
+
+Array = np.ndarray
+
+_PLATED = ("dishwasher", "microwave", "oven", "refrigerator", "safe", "toaster", "trash_can", "washing_machine")
+"""Categories whose front has the name of a maker."""
+_NOTED = ("refrigerator",)
+"""Categories with notes and magnets on their front."""
+_LEAST_M, _BEVEL_SHARE, _BEVEL_M = 0.006, 0.1, (0.0008, 0.0025)
+"""Boxes at least so thick have bevels: a share of their thickness, within limits [m]."""
+_APART_M = 2.5e-4
+"""Distance between two drawn faces of different colours in one plane [m]."""
+_FLAT_M = 1e-5
+_OVERLAP_M = 1e-3
+"""Faces that overlap by less along an axis are not seen to flicker [m]."""
+_SETTLED_AFTER = 6
+
+
+@dataclass(frozen=True)
+class Dressing:
+    """How the links of one object are drawn."""
+
+    shapes: dict[str, list[Shape]]
+    """Primitives by link."""
+    pieces: dict[str, list[Piece]]
+    """Further surfaces by link, in its frame."""
+    colours: dict[Colour, Colour]
+    """The drawn colour of each colour."""
+    finishes: dict[Colour, Finish]
+    _bevels: dict[tuple[str, str], float]
+
+    def bevel_m(self, link: str, shape: Shape) -> float:
+        """Returns how far the edges of a box are bevelled [m]; 0 for sharp edges and other shapes."""
+        return self._bevels.get((link, shape.name), 0.0)
+
+    def finish(self, colour: Colour) -> Finish:
+        """Returns how a colour without a texture reflects light."""
+        return self.finishes[colour]
+
+
+def dress(made: GeneratedObject, rng: np.random.Generator) -> Dressing:
+    """Draws how an object looks; `rng` draws colours, names and places."""
+    model, category = made.model, made.articulation.category
+    shapes = separate_faces({name: list(link.visuals) for name, link in model.links.items()})
+    pieces: dict[str, list[Piece]] = {name: [] for name in model.links}
+    for name, found in shapes.items():
+        displays = [shape for shape in found if _is_display(shape)]
+        pieces[name] += [_draw_display(shape, rng) for shape in displays]
+        shapes[name] = [shape for shape in found if not _is_display(shape)]
+    front = _Front(model, shapes)
+    if category in _PLATED:
+        _add_plate(front, pieces, rng)
+    if category in _NOTED:
+        for _ in range(int(rng.integers(0, 6)) if rng.random() < 0.6 else 0):
+            _add_note(front, pieces, rng)
+    seen = dict.fromkeys(shape.rgba for found in shapes.values() for shape in found if shape.rgba is not None)
+    colours = {colour: _vary_colour(colour, rng) for colour in seen}
+    return Dressing(shapes, pieces, colours, {c: FINISH_OF_COLOUR.get(c, Finish()) for c in seen}, _find_bevels(shapes))
+
+
+def _vary_colour(colour: Colour, rng: np.random.Generator) -> Colour:
+    plain = max(colour[:3]) - min(colour[:3]) < 0.08 and max(colour[:3]) < 0.85  # greys differ more than whites
+    rgb = vary(
+        (colour[0], colour[1], colour[2]),
+        rng,
+        hue=0.03,
+        saturation=1.5 if plain else 0.25,
+        value=0.3 if plain else 0.09,
+    )
+    if colour in (DARK, GLASS, RUBBER):
+        return colour
+    red, green, blue = (round(value, 4) for value in rgb)
+    return (red, green, blue, colour[3])
+
+
+def _find_bevels(shapes: dict[str, list[Shape]]) -> dict[tuple[str, str], float]:
+    """Returns the bevels of boxes that stand apart from other boxes of their colour: boards that meet stay sharp."""
+    found = {}
+    for link, own in shapes.items():
+        boxes = [shape for shape in own if shape.kind is ShapeKind.box]
+        if not boxes:
+            continue
+        bounds = np.array([primitive_bounds(shape) for shape in boxes])  # (N, 2, 3)
+        beside = bounds[:, None, 0] <= bounds[None, :, 1] + _FLAT_M
+        meets = np.all(beside & beside.transpose(1, 0, 2), axis=2) & _same_colour(boxes)
+        for shape, neighbours in zip(boxes, meets.sum(axis=1).tolist(), strict=True):
+            thick = min(shape.size)
+            if thick >= _LEAST_M and neighbours == 1:  # itself
+                found[link, shape.name] = float(np.clip(_BEVEL_SHARE * thick, *_BEVEL_M))
+    return found
+
+
+def _same_colour(shapes: list[Shape]) -> Array:
+    """Returns (N, N) whether two shapes have one colour."""
+    numbers: dict[Colour | None, int] = {}
+    colours = np.array([numbers.setdefault(shape.rgba, len(numbers)) for shape in shapes])
+    same: Array = colours[:, None] == colours
+    return same
+
+
+def _bounds(shape: Shape, pose: Pose | None = None) -> Array:
+    """Returns (2, 3) bounds of a primitive in the frame of its link, or in that in which `pose` is the link's."""
+    low, high = primitive_bounds(shape)
+    if pose is None:
+        return np.stack([low, high])
+    points = pose @ np.where(_CORNERS, high, low)
+    return np.stack([points.min(axis=0), points.max(axis=0)])
+
+
+_CORNERS = np.array([[x, y, z] for x in (False, True) for y in (False, True) for z in (False, True)])
+
+
+def separate_faces(shapes: dict[str, list[Shape]]) -> dict[str, list[Shape]]:
+    """Returns shapes by link of which no two faces of different colours overlap in one plane of their link."""
+    return {link: _separate(own) for link, own in shapes.items()}
+
+
+def _separate(shapes: list[Shape]) -> list[Shape]:
+    found = list(shapes)
+    for _ in range(_SETTLED_AFTER):
+        conflicts = coplanar_faces(found)
+        for first, second, axis, sign in conflicts:
+            areas = [float(np.delete(np.ptp(primitive_bounds(found[n]), axis=0), axis).prod()) for n in (first, second)]
+            raised = second if areas[1] <= areas[0] else first
+            found[raised] = _grow(found[raised], axis, sign)
+        if not conflicts:
+            break
+    return found
+
+
+def coplanar_faces(shapes: list[Shape]) -> list[tuple[int, int, int, int]]:
+    """Returns pairs of shapes whose faces are of different colours, in one plane, look to one side and overlap.
+
+    Each is the places of both shapes, and the axis and the end of it (0 or 1) to which the faces look. Flat faces are
+    those of boxes along the axes of the link, and the ends of cylinders.
+    """
+    if not shapes:
+        return []
+    bounds = np.array([primitive_bounds(shape) for shape in shapes])  # (N, 2, 3)
+    flat = np.array([_flat_axes(shape) for shape in shapes])  # (N, 3)
+    low, high = bounds[:, 0], bounds[:, 1]
+    overlap = np.minimum(high[:, None], high) - np.maximum(low[:, None], low) > _OVERLAP_M  # (N, N, 3)
+    pairs = np.tril(~_same_colour(shapes), -1)
+    found = []
+    for axis in range(3):
+        across = (
+            overlap[..., (axis + 1) % 3] & overlap[..., (axis + 2) % 3] & pairs & flat[:, None, axis] & flat[:, axis]
+        )
+        for sign in (0, 1):
+            level = bounds[:, sign, axis]
+            first, second = np.nonzero(across & (np.abs(level[:, None] - level) < _FLAT_M))
+            found += [(a, b, axis, sign) for a, b in zip(first.tolist(), second.tolist(), strict=True)]
+    return found
+
+
+def _flat_axes(shape: Shape) -> tuple[bool, bool, bool]:
+    """Returns along which axes of the link a shape has flat faces."""
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = np.abs(shape.T_link_shape.R).tolist()
+    if shape.kind is ShapeKind.box:
+        is_straight = all(value < 1e-6 or value > 1.0 - 1e-6 for value in (xx, xy, xz, yx, yy, yz, zx, zy, zz))
+        return (is_straight, is_straight, is_straight)
+    is_round = shape.kind is ShapeKind.cylinder
+    return (is_round and xz > 1.0 - 1e-6, is_round and yz > 1.0 - 1e-6, is_round and zz > 1.0 - 1e-6)
+
+
+def _grow(shape: Shape, axis: int, sign: int) -> Shape:
+    """Returns a shape whose face is further out."""
+    R = shape.T_link_shape.R
+    own = int(np.argmax(np.abs(R[axis])))
+    size = list(shape.size)
+    size[own if shape.kind is ShapeKind.box else 1] += _APART_M
+    shift = np.zeros(3)
+    shift[axis] = (0.5 if sign else -0.5) * _APART_M
+    return replace(shape, size=tuple(size), T_link_shape=Pose(R, shape.T_link_shape.p + shift))
+
+
+def _is_display(shape: Shape) -> bool:
+    return shape.kind is ShapeKind.box and shape.name.split("_body")[0] == "display"
+
+
+def _draw_display(shape: Shape, rng: np.random.Generator) -> Piece:
+    """Draws digits on the two sides across the thinnest extent."""
+    low, high = _bounds(shape)
+    axis = int(np.argmin(high - low))
+    lit = draw_one(rng, ((0.35, 0.95, 0.85), (0.95, 0.35, 0.25), (0.55, 0.85, 1.0), (0.95, 0.80, 0.35)))
+    span = (0.0, 0.0, 1.0, 1.0)
+    sides = ("-x", "+x", "-y", "+y", "-z", "+z")[2 * axis : 2 * axis + 2]
+    return Piece(
+        bevelled_box(low, high, 0.0, atlas=dict.fromkeys(sides, span)), WHITE, "glass", draw_panel(rng, lit=lit)
+    )
+
+
+class _Front:
+    """The front of a closed object: places on faces that look to +x and are covered by nothing."""
+
+    def __init__(self, model: UrdfModel, shapes: dict[str, list[Shape]]) -> None:
+        self._poses = {name: model.link_pose(name) for name in model.links}
+        self._faces: list[tuple[str, Array, Colour | None]] = []
+        everything = [np.zeros((0, 2, 3))]
+        for name, found in shapes.items():
+            bounds = [_bounds(shape, self._poses[name]) for shape in found]
+            everything += [np.array(bounds)] if bounds else []
+            flat = (shape.kind is ShapeKind.box and _flat_axes(shape)[0] for shape in found)
+            self._faces += [
+                (name, box, shape.rgba) for shape, box, is_flat in zip(found, bounds, flat, strict=True) if is_flat
+            ]
+        self._bounds = np.concatenate(everything)  # (N, 2, 3)
+
+    def faces(self) -> list[tuple[str, Array, Colour | None]]:
+        """Returns link, bounds (2, 3) and colour of the boxes in front, the largest first."""
+        return sorted(self._faces, key=lambda face: -float(np.prod(np.ptp(face[1], axis=0)[1:])))[:5]
+
+    def is_free(self, x: float, low: Array, high: Array) -> bool:
+        """Returns whether nothing lies before a rectangle at `x` with corners (2,) in y and z [m]."""
+        beside = (self._bounds[:, 0, 1:] >= high) | (self._bounds[:, 1, 1:] <= low)
+        return bool(np.all(beside.any(axis=1) | (self._bounds[:, 1, 0] <= x + _FLAT_M)))
+
+    def block(self, x: float, low: Array, high: Array) -> None:
+        """Notes that a rectangle is taken."""
+        self._bounds = np.concatenate([self._bounds, [[[x, *low], [x + 0.002, *high]]]])
+
+    def place(self, piece: Piece, link: str) -> Piece:
+        """Returns a piece of the root frame in the frame of a link."""
+        return replace(piece, surface=piece.surface.moved(self._poses[link].inverse()))
+
+
+_PLATE_PLACES = (
+    (0.5, 0.93),
+    (0.5, 0.07),
+    (0.14, 0.93),
+    (0.86, 0.93),
+    (0.14, 0.07),
+    (0.86, 0.07),
+    (0.5, 0.8),
+    (0.5, 0.2),
+)
+"""Where a plate may be, as shares of a face: to the right and up."""
+
+
+def _add_plate(front: _Front, pieces: dict[str, list[Piece]], rng: np.random.Generator) -> None:
+    """Adds the plate of a maker at the first free place."""
+    brand, dark = draw_brand(rng), rng.random() < 0.3
+    start, style = int(rng.integers(3)), draw_one(rng, ("plate", "print"))
+    for link, bounds, rgba in front.faces():
+        (low, high), x = bounds[:, 1:], float(bounds[1, 0])
+        width = float(np.clip(0.26 * (high[0] - low[0]), 0.024, 0.11))
+        half = np.array([width / 2, width * 24 / 128 / 2])
+        for share in (*_PLATE_PLACES[start:], *_PLATE_PLACES[:start]):
+            middle = np.clip(low + share * (high - low), low + half + 0.006, high - half - 0.006)
+            if np.any(middle - half < low) or not front.is_free(x, middle - half - 0.004, middle + half + 0.004):
+                continue
+            ground = vary((rgba or (0.5, 0.5, 0.5, 1.0))[:3], rng, hue=0.0, saturation=0.0, value=0.02)
+            ground = (INK if dark else STEEL) if style == "plate" else ground
+            plate = draw_plate(brand, ground, ink_on(ground))
+            a, b = middle - half, middle + half
+            out = 0.0012 if style == "plate" else 0.0004
+            surface = bevelled_box((x, *a), (x + out, *b), out / 3, atlas={"+x": (0.0, 0.0, 1.0, 1.0)})
+            finish = "lacquer" if dark or style == "print" else "brushed_metal"
+            pieces[link].append(front.place(Piece(surface, WHITE, finish, plate), link))
+            front.block(x, a, b)
+            return
+
+
+def _add_note(front: _Front, pieces: dict[str, list[Piece]], rng: np.random.Generator) -> None:
+    """Adds a note under a magnet, or a magnet alone, at a free place of the front."""
+    link, bounds, _ = front.faces()[int(rng.integers(2))]
+    (low, high), x = bounds[:, 1:], float(bounds[1, 0])
+    size = rng.uniform([0.03, 0.03], [0.07, 0.08])
+    alone = rng.random() < 0.35
+    size = np.array([0.022, 0.022]) if alone else size
+    room = high - low - size - 0.03
+    spot = low + 0.015 + rng.random(2) * np.maximum(room, 0.0)
+    tone = draw_colour(rng, (0.4, 0.9), (0.4, 0.95))
+    if np.any(room <= 0.0) or not front.is_free(x, spot - 0.003, spot + size + 0.003):
+        return
+    if not alone:
+        paper = bevelled_box((x, *spot), (x + 0.0006, *(spot + size)), 0.0, atlas={"+x": (0.0, 0.0, 1.0, 1.0)})
+        pieces[link].append(front.place(Piece(paper, WHITE, "cardboard", _draw_note(rng)), link))
+    place = spot + size * np.array([0.5, 0.5 if alone else 0.86])
+    face = Pose(np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), np.array([x, *place]))
+    magnet = slab(circle(12) * np.full(2, 0.011 if alone else 0.006), 0.0, 0.004, bevel_m=0.001, steps=1).moved(face)
+    pieces[link].append(front.place(Piece(magnet, tone, "plastic"), link))
+    front.block(x, spot, spot + size)
+
+
+def _draw_note(rng: np.random.Generator) -> Print:
+    """Draws a list, or what a child has drawn."""
+    note = Print(48, 48, draw_one(rng, (WHITE, (0.95, 0.90, 0.55), (0.75, 0.88, 0.95), (0.96, 0.80, 0.82))))
+    if rng.random() < 0.6:
+        note.small_print(5, 6, 42, 38, INK, rng, row=7.0)
+        return note
+    for _ in range(5):
+        a, b, c, d = (float(v) for v in rng.uniform(6, 42, size=4))
+        note.stroke(a, b, c, d, 2.0, draw_colour(rng, (0.6, 1.0), (0.5, 0.9)))
+    return note

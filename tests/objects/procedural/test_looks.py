@@ -1,0 +1,198 @@
+"""What is drawn of generated objects: families of shapes, prints, and no two colours in one plane."""
+
+import io
+import itertools
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.objects.builders import every_category
+from unlatch.objects.procedural import mesh_makers
+from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.objects.procedural.dressing import coplanar_faces, dress
+from unlatch.objects.procedural.item_looks import LOOKS, draw_look
+from unlatch.objects.procedural.prints import Print, draw_brand, text_width
+from unlatch.objects.procedural.textured_files import textured_files
+from unlatch.simcore.geometry import Pose
+from unlatch.simcore.rng import stream
+from unlatch.simcore.urdf.model import Shape, ShapeKind
+
+LATHED = mesh_makers.rounded([(0.0, 0.0), (0.04, 0.0), (0.04, 0.1), (0.036, 0.1), (0.036, 0.005), (0.0, 0.005)], 0.004)
+SOLIDS = {
+    "lathe": (mesh_makers.lathe(LATHED), np.pi * (0.04**2 * 0.1 - 0.036**2 * 0.095)),
+    "box": (mesh_makers.bevelled_box((0.0, 0.0, 0.0), (0.1, 0.2, 0.3), 0.004), 0.006),
+    "tube": (mesh_makers.tube([(0.0, 0.0, 0.0), (0.1, 0.0, 0.0), (0.2, 0.0, 0.0)], [[0.01, 0.005]]), np.pi * 1e-5),
+    "bent tube": (
+        mesh_makers.tube(mesh_makers.rounded([(0, 0, 0), (0.1, 0, 0), (0.1, 0, 0.1)], 0.04, 6), [[0.005, 0.005]]),
+        np.pi * 25e-6 * 0.185,
+    ),
+    "slab": (mesh_makers.slab(0.05 * mesh_makers.circle(40), 0.0, 0.02, bevel_m=0.002), np.pi * 0.05**2 * 0.02),
+}
+
+
+@pytest.mark.parametrize("name", list(SOLIDS))
+def test_a_solid_is_closed_and_faces_outwards(name):
+    surface, volume_m3 = SOLIDS[name]
+    a, b, c = np.moveaxis(surface.corners, 1, 0)
+    areas = np.cross(b - a, c - a)
+    np.testing.assert_allclose(areas.sum(axis=0), 0.0, atol=1e-9)
+    assert np.einsum("fi,fi->", a, np.cross(b, c)) / 6 == pytest.approx(volume_m3, rel=0.1)
+    assert surface.uvs.min() >= 0.0
+    mesh = surface.textured()
+    np.testing.assert_allclose(np.linalg.norm(mesh.normals, axis=1), 1.0, atol=2e-4)
+    corners = mesh.vertices[mesh.faces]
+    outward = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    assert np.all(np.einsum("fi,fi->f", outward, mesh.normals[mesh.faces].sum(axis=1)) > 0.0)
+
+
+@pytest.mark.parametrize("side", mesh_makers.SIDES)
+def test_a_print_is_read_from_outside_on_every_side_of_a_box(side):
+    """Right in the picture is right for who looks at the side, and up is up; on top, away from the front."""
+    surface = mesh_makers.bevelled_box((0, 0, 0), (1, 1, 1), 0.0, atlas={side: (0.0, 0.0, 1.0, 1.0)})
+    axis, sign = "xyz".index(side[1]), 1 if side[0] == "+" else -1
+    shown = np.all(np.isclose(surface.corners[..., axis], (sign + 1) / 2), axis=1)
+    points, uvs = surface.corners[shown].reshape(-1, 3), surface.uvs[shown].reshape(-1, 2)
+    solved, *_ = np.linalg.lstsq(uvs - uvs.mean(axis=0), points - points.mean(axis=0), rcond=None)
+    right, up = solved
+    np.testing.assert_allclose(np.cross(right, up), sign * np.eye(3)[axis] * (1 if side != "-z" else -1), atol=1e-9)
+    np.testing.assert_allclose(up, [0, 0, 1] if axis < 2 else [-1, 0, 0], atol=1e-9)
+
+
+@every_category
+def test_no_two_faces_of_different_colours_are_in_one_plane(category):
+    """They would flicker, as the two surfaces of a can's lid did."""
+    for seed in range(3):
+        made = GENERATORS.load(category)(seed)
+        if category in LOOKS:
+            pieces = draw_look(category, made.parameters, stream(seed, "test"))
+            triangles = [piece.surface.corners for piece in pieces]
+            assert overlaps(triangles) == []
+        else:
+            dressing = dress(made, stream(seed, "test"))
+            assert {link: coplanar_faces(shapes) for link, shapes in dressing.shapes.items()} == {
+                link: [] for link in dressing.shapes
+            }
+
+
+def test_a_face_in_the_plane_of_another_is_found_and_moved():
+    red, blue = (1.0, 0.0, 0.0, 1.0), (0.0, 0.0, 1.0, 1.0)
+    board = Shape(ShapeKind.box, (0.2, 0.2, 0.02), Pose.identity(), "board", red)
+    lid = Shape(ShapeKind.cylinder, (0.05, 0.01), Pose.from_translation((0.0, 0.0, 0.005)), "lid", blue)
+    assert coplanar_faces([board, lid]) == [(1, 0, 2, 1)]
+    triangles = [mesh_makers.bevelled_box((0, 0, 0), (1, 1, 1), 0.0).corners] * 2
+    assert len(overlaps(triangles)) > 0
+
+
+def overlaps(pieces):
+    """Pairs of triangles of different pieces that look to one side, are in one plane and overlap by over 1 mm."""
+    planes = defaultdict(list)
+    for number, corners in enumerate(pieces):
+        normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-30)
+        offsets = np.einsum("fi,fi->f", normals, corners[:, 0])
+        for normal, offset, triangle in zip(normals.round(3) + 0.0, (offsets / 4e-5).round(), corners, strict=True):
+            planes[(*normal.tolist(), offset)].append((number, triangle))
+    found = []
+    for key, members in planes.items():
+        normal = np.array(key[:3])
+        for (first, a), (second, b) in itertools.combinations(members, 2):
+            if first != second and _overlap_m(a, b, normal) > 1e-3:
+                found.append((first, second))
+    return found
+
+
+def _overlap_m(a, b, normal):
+    """How far two triangles of a plane overlap, by separating axes [m]; below 0: how far they are apart."""
+    edges = np.concatenate([np.roll(t, -1, axis=0) - t for t in (a, b)])
+    axes = np.cross(edges, normal)
+    axes /= np.linalg.norm(axes, axis=1, keepdims=True)
+    ranges = [(t @ axes.T) for t in (a, b)]
+    least = np.minimum(ranges[0].max(axis=0), ranges[1].max(axis=0))
+    return float((least - np.maximum(ranges[0].min(axis=0), ranges[1].min(axis=0))).min())
+
+
+@pytest.mark.parametrize("category", sorted(LOOKS))
+def test_forty_things_of_a_category_are_of_several_families_and_of_many_colours(category):
+    shapes, tones = set(), []
+    for seed in range(40):
+        made = GENERATORS.load(category)(seed)
+        pieces = draw_look(category, made.parameters, stream(seed, f"assets.procedural.{category}.looks"))
+        shapes.add(tuple((len(piece.surface.corners), piece.finish) for piece in pieces))
+        shown = [np.asarray(piece.rgb) if piece.picture is None else mean_colour(piece.picture) for piece in pieces]
+        tones.append(np.concatenate([np.mean(shown, axis=0), shown[-1]]))
+    assert len(shapes) >= 2, shapes
+    apart = np.linalg.norm(np.array(tones)[:, None] - np.array(tones), axis=2) + np.eye(40)
+    assert np.mean(apart.min(axis=1) > 1e-3) > 0.9, "hardly any two look the same"
+
+
+def mean_colour(picture: Print):
+    return np.asarray(Image.open(io.BytesIO(picture.png())).convert("RGB")).mean(axis=(0, 1)) / 255.0
+
+
+@pytest.mark.parametrize(("category", "least_m"), [("can", 0.006), ("cereal_box", 0.006), ("book", 0.004)])
+def test_the_name_on_a_label_is_large_enough_to_be_read(category, least_m, monkeypatch):
+    heights = []
+
+    def noted(self, line, x, y, most, rgb, **style):
+        height = min(most[1], most[0] / max(text_width(line, 1.0), 1e-9))
+        heights.append(height / self.height)
+
+    monkeypatch.setattr(Print, "fitted_text", noted)
+    for seed in range(20):
+        heights.clear()
+        made = GENERATORS.load(category)(seed)
+        pieces = draw_look(category, made.parameters, stream(seed, "test"))
+        if any(piece.picture is not None for piece in pieces):
+            assert heights[0] * made.parameters["height_m"] > least_m
+
+
+def test_print_is_a_picture_with_type():
+    sheet = Print(64, 32, (1.0, 1.0, 1.0))
+    blank = sheet.png()
+    sheet.text("AB", 32.0, 8.0, 16.0, (0.0, 0.0, 0.0))
+    picture = np.asarray(Image.open(io.BytesIO(sheet.png())).convert("L")).astype(int)
+    assert picture.shape == (32, 64)
+    assert sheet.png() != blank
+    rows = np.flatnonzero((picture < 128).any(axis=1))
+    np.testing.assert_allclose([rows.min(), rows.max()], [32 - 24 - 1, 32 - 8], atol=2)
+    columns = np.flatnonzero((picture < 128).any(axis=0))
+    np.testing.assert_allclose(columns.max() - columns.min(), text_width("AB", 16.0), atol=4)
+    assert len({draw_brand(np.random.default_rng(seed)) for seed in range(100)}) > 60
+
+
+def test_text_that_runs_upwards_is_text_turned_to_the_left():
+    flat, upright = Print(60, 20, (1.0, 1.0, 1.0)), Print(20, 60, (1.0, 1.0, 1.0))
+    flat.fitted_text("SALT", 30.0, 5.0, (50.0, 10.0), (0.0, 0.0, 0.0))
+    upright.upright_text("SALT", 10.0, 30.0, (50.0, 10.0), (0.0, 0.0, 0.0))
+    a, b = (np.asarray(Image.open(io.BytesIO(p.png())).convert("L")).astype(int) for p in (flat, upright))
+    np.testing.assert_allclose(np.rot90(a), b, atol=1)
+
+
+@pytest.mark.parametrize("category", ["microwave", "oven", "refrigerator", "safe", "toaster"])
+def test_most_appliances_have_the_name_of_a_maker_that_lies_on_their_front(category):
+    named = 0
+    for seed in range(10):
+        made = GENERATORS.load(category)(seed)
+        dressing = dress(made, stream(seed, "test"))
+        for link, pieces in dressing.pieces.items():
+            for piece in pieces:
+                shapes = made.model.links[link].visuals
+                low, high = piece.surface.corners.min(axis=(0, 1)), piece.surface.corners.max(axis=(0, 1))
+                boxes = [(s.T_link_shape.p - np.array(s.size) / 2, s.T_link_shape.p + np.array(s.size) / 2)
+                         for s in shapes if s.kind is ShapeKind.box]  # fmt: skip
+                on = [np.all(low[1:] >= a[1:] - 2e-3) and np.all(high[1:] <= b[1:] + 2e-3) for a, b in boxes]
+                assert any(on), "a print is on a box of its link"
+        named += any(pieces for pieces in dressing.pieces.values())
+    assert named >= 8
+
+
+def test_what_is_drawn_does_not_change_what_is_touched():
+    for category in ("mug", "microwave"):
+        made = GENERATORS.load(category)(3)
+        model, _ = textured_files(made)
+        assert model.joints == made.model.joints
+        for name, link in model.links.items():
+            assert link.collisions == made.model.links[name].collisions
+            assert link.inertial == made.model.links[name].inertial
