@@ -25,7 +25,7 @@ the hand slips and lags."""
 _PRESSED_SHARE = 0.9
 """A part counts as pressed at this share of the way that its latch asks for."""
 _PRESS_PAST_M = 0.008
-"""How far beyond its stop a button is led: its spring pushes the hand back, which is soft."""
+"""How far beyond its stop what is pressed is led: its spring pushes the hand back, which is soft."""
 _OUT_OF_PLAY = 2.0
 """A part has left its latch at this multiple of its play."""
 
@@ -101,8 +101,8 @@ def place_beyond(articulation: Articulation, model: UrdfModel, condition: Condit
     joint = model.joints[condition.by]
     most = math.inf if joint.kind == "continuous" else abs((joint.upper if sign > 0.0 else joint.lower) - rest)
     most = min(most, condition.high)
-    other = part_of_joint(articulation, condition.by)
-    if other is not None and other.is_button:
+    springs = (each for each in articulation.mechanisms.values() if isinstance(each, Spring))
+    if joint.kind == "prismatic" and any(spring.joint == joint.name for spring in springs):
         return rest + sign * (most + _PRESS_PAST_M)
     beyond = condition.low + (_BEYOND_SHARE * (most - condition.low) if math.isfinite(most) else 0.1)
     return rest + sign * beyond
