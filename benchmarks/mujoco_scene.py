@@ -63,11 +63,11 @@ class MujocoScene:
 
     def qpos(self, owner: str, joint: str) -> int:
         """Returns the index of a joint in `qpos`; owner is `ROBOT` or the name of an object."""
-        return int(self.model.jnt_qposadr[self._joint(owner, joint)])
+        return int(self.model.jnt_qposadr[self.joint(owner, joint)])
 
     def dof(self, owner: str, joint: str) -> int:
         """Returns the index of a joint in `qvel`."""
-        return int(self.model.jnt_dofadr[self._joint(owner, joint)])
+        return int(self.model.jnt_dofadr[self.joint(owner, joint)])
 
     def motor(self, joint: str) -> int:
         """Returns the index of the motor of a joint of the robot in `ctrl`."""
@@ -75,9 +75,10 @@ class MujocoScene:
 
     def slides(self, owner: str, joint: str) -> bool:
         """Returns whether a joint slides."""
-        return bool(self.model.jnt_type[self._joint(owner, joint)] == _SLIDE)
+        return bool(self.model.jnt_type[self.joint(owner, joint)] == _SLIDE)
 
-    def _joint(self, owner: str, joint: str) -> int:
+    def joint(self, owner: str, joint: str) -> int:
+        """Returns the number of a joint."""
         return int(self.model.joint(_name(owner, joint)).id)
 
 
@@ -129,6 +130,8 @@ def build_mujoco_scene(robot: RobotCfg, assets: Mapping[str, ObjectAsset], layou
         for spring in asset.articulation.mechanisms.values():
             if isinstance(spring, Spring):
                 scene.model.dof_damping[scene.dof(name, spring.joint)] += spring.damping
+                scene.model.jnt_stiffness[scene.joint(name, spring.joint)] = spring.stiffness
+                scene.model.qpos_spring[scene.qpos(name, spring.joint)] = spring.rest
     return scene
 
 
@@ -241,10 +244,6 @@ def _add_object(build: _Builder, name: str, asset: ObjectAsset, T_world_root: Po
         made.armature = SPINDLE_KG_M2 if joint.name in on_spindle else 0.0
         made.solref_friction[:] = CONTACT_SOLREF
         made.solimp_friction[:2] = DRY_FRICTION_IMPEDANCE
-
-        for spring in asset.articulation.mechanisms.values():
-            if isinstance(spring, Spring) and spring.joint == joint.name:
-                made.stiffness, made.springref = spring.stiffness, spring.rest
 
     def surface_of(link: str, moves: bool) -> Surface:
         return Surface(name, link, moves, OBJECT_FRICTION)

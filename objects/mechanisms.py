@@ -20,8 +20,7 @@ from unlatch.simcore.urdf.model import UrdfModel
 JOINT_FIELDS = ("joint", "follows", "by", "joints")
 """Fields that name joints."""
 STRENGTH = 1000.0
-"""Default effort up to which a mechanism holds a joint [N m or N]. EN 12209 asks a latch bolt of a door to bear 1 kN or
-more from the side; no arm of the catalog reaches that."""
+"""Default effort up to which a mechanism holds a joint [N m or N]: our own choice, more than an arm can pull."""
 PLAY = 0.003
 """Default play of a held joint [rad or m]."""
 

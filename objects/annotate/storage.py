@@ -11,6 +11,7 @@ import numpy as np
 from unlatch.objects.annotate.source import read_model
 from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, FramedVector, Part, PartKind
 from unlatch.objects.annotation_reader import read_articulation
+from unlatch.objects.mechanisms import Mimic
 from unlatch.objects.turned_object import scaled_model
 from unlatch.objects.validation import articulation_problems, raise_problems
 from unlatch.simcore.cache import json_hash
@@ -84,9 +85,10 @@ def check_replaceable(path: Path, *, urdf: str, force: bool) -> None:
         )
 
 
-def keep_closing_forces(found: Articulation, path: Path, model: UrdfModel) -> Articulation:
-    """Returns a new annotation with the closing forces that the file it replaces states: no rule finds them.
+def keep_stated_mechanics(found: Articulation, path: Path, model: UrdfModel) -> Articulation:
+    """Returns a new annotation with the closing forces and mechanisms that the file it replaces states.
 
+    No rule finds closing forces, and only a `mimic` among mechanisms, which is kept if the file was changed by hand.
     Parts are matched by their joints. Parts that state nothing stay so, and get the values of their category. A file
     that cannot be read, or that is about another URDF, states nothing for this object.
 
@@ -96,7 +98,7 @@ def keep_closing_forces(found: Articulation, path: Path, model: UrdfModel) -> Ar
         model: The URDF in metres.
 
     Raises:
-        AssetError: A part cannot have the closing forces that the file states for it.
+        AssetError: The object cannot have what the file states.
     """
     try:
         old = read_articulation(path) if path.exists() else None
@@ -109,7 +111,15 @@ def keep_closing_forces(found: Articulation, path: Path, model: UrdfModel) -> Ar
         name: replace(part, closing_forces=stated.get(part.joint, part.closing_forces))
         for name, part in found.parts.items()
     }
-    kept = replace(found, parts=parts)
+    by_hand = is_hand_made(old)
+    own = {name: each for name, each in old.mechanisms.items() if by_hand or not isinstance(each, Mimic)}
+    known = {(each.kind, frozenset(each.joints_named)) for each in own.values()}
+    more = {
+        name if name not in own else f"{name}_found": each
+        for name, each in found.mechanisms.items()
+        if (each.kind, frozenset(each.joints_named)) not in known
+    }
+    kept = replace(found, parts=parts, mechanisms={**own, **more}, parts_collide=old.parts_collide)
     raise_problems(articulation_problems(kept, model, size_m=model_extent(model, kept)), where=str(path))
     return kept
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pybullet as p
 import pytest
 
 from unlatch.objects.annotation import Articulation
@@ -79,6 +81,12 @@ class Rig:
         """Returns what a check says of the states, some of which may be forged."""
         arrays = {**self.arrays(), **{f"objects.rig.{key}": value for key, value in forged.items()}}
         return list(mechanism_problems("rig", self.item.asset, arrays, frame_s=1 / 30))
+
+    def mass(self, joint: str) -> float:
+        """Returns the inertia at a joint [kg m^2 or kg]."""
+        body, row = self.item.body, self.item.joint_index(joint)
+        found = p.calculateMassMatrix(body.body_id, body.joint_states()[0].tolist(), physicsClientId=self.world.client)
+        return float(found[row][row])
 
     def q(self, joint: str) -> float:
         return self.item.joint_position(joint)
@@ -419,3 +427,69 @@ def test_efforts_and_thresholds_of_mechanisms_can_be_changed(make: Make) -> None
     assert rig.held() == [0]
     with pytest.raises(WorldError, match="mechanism_efforts of joint 'hinge' is set to 1, but no mechanism"):
         view.attribute("mechanism_efforts").write(0, np.ones(len(at)))
+
+
+class SecondRig:
+    """The same object as `Rig` in the rules of the second engine, for joints that do not move each other."""
+
+    def __init__(self, rig: Rig) -> None:
+        benchmarks = str(Path(__file__).parents[2] / "benchmarks")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.syspath_prepend(benchmarks)
+            self._made = import_module("mujoco_mechanisms")
+        self._efforts_of = self._made.object_mechanisms(rig.item.asset)
+        body = rig.item.body
+        self.mass = {joint: rig.mass(joint) for joint in rig.item.joint_names}
+        self.friction = rig.item.asset.friction
+        self.ends = {
+            joint.name: (joint.lower, joint.upper) for joint in body.movable_joints if joint.lower < joint.upper
+        }
+        self.q = {joint: rig.q(joint) for joint in self.mass}
+        self.dq = dict.fromkeys(self.q, 0.0)
+
+    def push(self, seconds: float = 0.5, **efforts: float) -> None:
+        dt = 1.0 / 960.0
+        for _ in range(round(seconds / dt)):
+            states = {j: self._made.JointState(self.q[j], self.dq[j], self.mass[j] / dt) for j in self.q}
+            held = self._efforts_of(states, dt)
+            for j, mass in self.mass.items():
+                impulse = dt * (held.get(j, 0.0) + efforts.get(j, 0.0)) + mass * self.dq[j]
+                braked = np.sign(impulse) * max(0.0, abs(impulse) - dt * self.friction[j])
+                low, high = self.ends.get(j, (-np.inf, np.inf))
+                q = self.q[j] + dt * braked / mass
+                self.dq[j] = float(braked / mass) if low < q < high else 0.0
+                self.q[j] = float(np.clip(q, low, high))
+
+
+DRAWERS = {"kind": "interlock", "joints": ["drawer", "second"]}
+RELEASE = {"kind": "release", "joint": "hinge", "by": "lever", "at": 0.4, "pops_to": 0.3, "effort": 2.0}
+CAP = {"kind": "press_and_turn", "joint": "dial", "by": "second", "at": 0.2}
+KNOB = {"kind": "detent", "joint": "dial", "positions": [0.0, 0.5, 1.0], "effort": 0.1, "reach": 0.2}
+CLOSER = {"kind": "closer", "joint": "hinge", "effort": 3.0, "speed": 0.4}
+SOFT = {"kind": "soft_close", "joint": "drawer", "effort": 10.0, "reach": 0.05, "speed": 0.08}
+COMPARED: dict[str, tuple[dict[str, Any], list[tuple[float, dict[str, float]]]]] = {
+    "latch": (LATCH, [(0.5, {"hinge": 4.0}), (0.5, {"lever": 0.5}), (0.3, {"hinge": 4.0, "lever": 0.5})]),
+    "bolt": ({**LATCH, "snaps": False}, [(0.3, {"lever": 0.5}), (0.3, {"hinge": 3.0, "lever": 0.5})]),
+    "push_latch": (PUSH_LATCH, [(0.5, {"drawer": 5.0}), (0.5, {"drawer": -15.0}), (1.0, {})]),
+    "release": (RELEASE, [(0.5, {"hinge": 5.0}), (0.5, {"lever": 0.5}), (1.0, {})]),
+    "interlock": (
+        DRAWERS,
+        [(0.4, {"drawer": 3.0}), (0.4, {"second": 9.0}), (1.0, {"drawer": -3.0}), (0.3, {"second": 3.0})],
+    ),
+    "press_and_turn": (CAP, [(0.3, {"dial": 0.1}), (0.7, {"second": 3.0}), (0.3, {"dial": 0.03})]),
+    "detent": (KNOB, [(0.5, {"dial": 0.07}), (0.5, {})]),
+    "closer": (CLOSER, [(0.5, {"hinge": 9.0}), (1.0, {})]),
+    "soft_close": (SOFT, [(0.3, {"drawer": 14.0}), (0.1, {"drawer": -14.0}), (1.0, {})]),
+}
+
+
+@pytest.mark.parametrize("name", COMPARED)
+def test_the_second_engine_has_the_same_rules(make: Make, name: str) -> None:
+    mechanism, pushes = COMPARED[name]
+    rig = make(m=mechanism, friction=0.02 if "dial" in str(mechanism) else 0.3)
+    second = SecondRig(rig)
+    for seconds, efforts in pushes:
+        rig.push(seconds, **efforts)
+        second.push(seconds, **efforts)
+        for joint in mechanism.get("joints", [mechanism.get("joint")]):
+            assert second.q[joint] == pytest.approx(rig.q(joint), abs=0.03, rel=0.05), (joint, efforts)

@@ -120,7 +120,7 @@ def annotate_target(
 ) -> AnnotationResult:
     """Annotates one object; see `annotate`. The annotation is written last, after its picture.
 
-    Closing forces that the replaced file states are kept.
+    Closing forces and mechanisms that the replaced file states are kept.
     """
     storage.check_replaceable(target.file, urdf=find_urdf(target.source).name, force=force)
     source = read_source(target.source, category=category, packages=True)
@@ -134,7 +134,7 @@ def annotate_target(
         if not hints:
             raise
         raise AssetError(" ".join([exc.message, *hints]), path=str(target.source)) from exc
-    articulation = storage.keep_closing_forces(found.articulation, target.file, found.model)
+    articulation = storage.keep_stated_mechanics(found.articulation, target.file, found.model)
     warnings = (*doubts, *storage.range_warnings(found.model, articulation))
     found = replace(found, articulation=articulation, warnings=warnings)
     if picture:

@@ -433,7 +433,7 @@ def _mechanism_columns(arrays: Mapping[str, Array], name: str, read: Callable[[s
     positions = read(f"objects.{name}.joint_positions")
     columns = [Column(prefix_names(name, [f"joint{i}" for i in range(positions.shape[1])]), positions)]
     for key in keys:
-        held = read(key).astype(float)
+        held: Array = read(key).astype(float)
         words = ["held"] if held.shape[1] == 1 else [f"held{i}" for i in range(held.shape[1])]
         columns.append(Column(prefix_names(f"{name}.{key[len(prefix) :]}", words), held))
     return columns

@@ -103,6 +103,20 @@ def test_a_picture_and_a_coupling_of_an_mjcf(write):
     assert annotate_source(source).articulation.mechanisms == {"mimic": Mimic("right", "left")}
 
 
+def test_a_mimic_of_an_sdf_counts_from_its_reference(write):
+    path = write("sdf", "hinged_door")
+    mimic = (
+        '<mimic joint="hinge"><multiplier>0.5</multiplier><offset>0.1</offset><reference>0.4</reference></mimic></axis>'
+    )
+    text, _, end = path.read_text().rpartition("</axis>")
+    path.write_text(text + mimic + end)
+    follows = read_source(path).model.joints["handle"].follows
+    assert follows == Follows("hinge", 0.5, pytest.approx(-0.1))
+    path.write_text(path.read_text().replace("0.4</reference>", "far</reference>"))
+    with pytest.raises(AssetError, match="joint 'handle' has 'far' where a number belongs"):
+        read_source(path)
+
+
 def test_a_model_is_read_again_if_what_it_includes_changes(write, tmp_path):
     path = write("sdf", "meshes")
     first = urdf_of(path).path
