@@ -158,13 +158,13 @@ _CHILDPROOF_BOTTLE = {
 def _build_childproof_bottle(assembly: Assembly, p: Drawn) -> None:
     """Builds a bottle whose cap turns on a sprung ring, which slides down the neck."""
     body = LinkBuilder("body")
-    seat = _add_bottle(body, p) + p.press_m
+    seat = _add_bottle(body, p) + p.press_m + 0.0015
     assembly.add_body(body, mass_kg=body.mass_kg(p.density_kg_m3), edge=(p.radius_m, 0.0, p.height_m))
     ring, radius = LinkBuilder("ring"), p.cap_m / 2
-    ring.cylinder("collar", (0, 0, 0.0005), axis="z", radius=0.5 * radius, length=0.001, rgba=p.cap_colour)
+    ring.cylinder("collar", (0, 0, -0.0008), axis="z", radius=0.5 * radius, length=0.001, rgba=p.cap_colour)
     slide = PartMotion(PartKind.slider, "body", (0.0, 0.0, seat), Z, -p.press_m, friction=1.0, damping=5.0)
-    joint = assembly.add_link(ring, slide, mass_kg=0.01)
-    _add_cap(assembly, p, "ring", 0.0, edge=(0.5 * radius, 0.0, 0.0005))
+    joint = assembly.add_link(ring, slide, mass_kg=ring.mass_kg(4000.0, digits=6))
+    _add_cap(assembly, p, "ring", 0.0, edge=(0.5 * radius, 0.0, -0.0008))
     stiffness = 0.5 * p.press_n / p.press_m
     rest = round(p.press_n / stiffness, 6)
     assembly.mechanisms["cap_spring"] = Spring(joint.name, rest=rest, stiffness=round(stiffness, 3))
