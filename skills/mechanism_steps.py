@@ -287,8 +287,10 @@ def positions_let_go(asset: ObjectAsset, positions: Positions) -> dict[str, floa
             rest, _ = rest_of(articulation, model, mechanism.by)
             if abs(positions[mechanism.by] - rest) >= mechanism.at:
                 found[part.joint] = part.openness.position(mechanism.pops_to)
+    for part in articulation.parts.values():
         for joint, (ratio, offset) in _followers(articulation, part.joint):
-            found[joint] = ratio * found[part.joint] + offset
+            if part_of_joint(articulation, joint) is None:
+                found[joint] = ratio * found[part.joint] + offset
     springs = (each for each in articulation.mechanisms.values() if isinstance(each, Spring))
     return {**found, **{spring.joint: rest_of(articulation, model, spring.joint)[0] for spring in springs}}
 
