@@ -235,7 +235,9 @@ def _build_telescopic_drawer(assembly: Assembly, p: Drawn) -> None:
             low, high = -0.5 * p.rail_m, 0.5 * p.rail_m
             rail.box(f"{name}_member_{number}", (back, inner, low), (-0.004, outer, high), rgba=_RAIL_COLOUR)
         travel = 0.5 * part.openness.open
-        slide = PartMotion(PartKind.slider, "body", joint.T_parent_joint.p, X, travel, friction=1.0, damping=1.0)
+        slide = PartMotion(
+            PartKind.slider, "body", joint.T_parent_joint.p.tolist(), X, travel, friction=1.0, damping=1.0
+        )
         assembly.add_link(rail, slide, mass_kg=rail.mass_kg(7800.0 / 4.0))  # of bent sheet, a quarter of it steel
         assembly.mechanisms[rail.name] = Mimic(f"{rail.name}_slide", part.joint, ratio=0.5)
 
