@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from episodes import assert_replays, assert_success, assert_verified, run
 
+from tests.integration.episodes import assert_replays, assert_success, assert_verified, run
 from unlatch.workflows.runs.loading import load
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
