@@ -456,8 +456,8 @@ def with_mechanism_steps(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> 
     skills: list[SkillCfg] = []
     positions = {name: dict(asset.rest_positions) for name, asset in assets.items()}
     for item in cfg.task.openness:
-        part = assets[item.object].articulation.part(item.part)
-        positions[item.object][part.joint] = part.openness.position(0.5 * (item.range[0] + item.range[1]))
+        opened = assets[item.object].articulation.part(item.part)
+        positions[item.object][opened.joint] = opened.openness.position(0.5 * (item.range[0] + item.range[1]))
     for index, entry in enumerate(cfg.skills):
         kind = entry.name if entry.name in DERIVABLE_SKILLS else SKILLS.load(entry.name).derived_as
         part = None if kind is None else part_of_skill(cfg, index, assets)

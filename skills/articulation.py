@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import ClassVar
 
 import numpy as np
@@ -233,15 +233,19 @@ class ArticulationSkill(Skill):
         path = self._joint_path(self.cfg.planner_setting)
         return plan if path is None else in_part_positions(plan, path, self.part.joint)
 
-    def _joint_path(self, setting: PlannerSettingCfg) -> JointPath | None:
-        """Returns how the joints of the object move along the way of the hand; None: only that of the part does."""
+    def _joint_path(self, setting: PlannerSettingCfg, *, s: float | None = None) -> JointPath | None:
+        """Returns how the joints of the object move along the way of the hand; None: only that of the part does.
+
+        The way begins with the part at a position of its joint [rad or m]; None: at the present one.
+        """
         from unlatch.skills.mechanism_steps import joint_path
 
         articulation, model = self.object.asset.articulation, self.object.asset.model
         if not articulation.mechanisms:
             return None
-        held = self.held_part(setting)
-        return joint_path(articulation, model, self.part, held, self._positions(), free=self.cfg.ignores_mechanisms)
+        held, positions = self.held_part(setting), self._positions()
+        positions |= {} if s is None else {self.part.joint: s}
+        return joint_path(articulation, model, self.part, held, positions, free=self.cfg.ignores_mechanisms)
 
     @property
     def follow_to(self) -> float:
@@ -410,7 +414,7 @@ class ArticulationSkill(Skill):
         context = self.context
         setting = self.cfg.planner_setting if setting is None else setting
         scene = self.snapshot(setting)
-        scene = scene if s is None else scene.at(s)
+        scene = scene if s is None or s == self.s else self._scene_at(scene, setting, s)
         target = self.follow_to if follow_to is None else follow_to
         led_to = self._end_of_words(setting, scene)
         if led_to is not None:
@@ -513,6 +517,18 @@ class ArticulationSkill(Skill):
             if error == 0.0 or isinstance(scene.joint, PathGeometry)
             else scene.at(float(np.clip(self.s + error, joint.lower, joint.upper)))
         )
+
+    def _scene_at(self, scene: PlanningScene, setting: PlannerSettingCfg, s: float) -> PlanningScene:
+        """Returns a snapshot with the part at a position of its joint [rad or m], and nothing else moved yet."""
+        joint = scene.joint
+        if not isinstance(joint, PathGeometry):
+            return scene.at(s)
+        given = {field.name: getattr(joint, field.name) for field in fields(JointGeometry)}
+        moved = replace(scene, joint=JointGeometry(**{**given, "position": self.s})).at(s)
+        path = self._joint_path(setting, s=s)
+        if path is None:
+            return moved
+        return replace(moved, joint=replace(joint, path=path, position=path.start))
 
     def _joint_geometry(self, setting: PlannerSettingCfg, frames: Mapping[str, Pose]) -> JointGeometry:
         """Returns how the held part moves; `frames` are those of the held part in the arm's base frame."""

@@ -10,8 +10,6 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from unlatch.objects.annotation import Articulation, Part
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.mechanisms import Condition, Measure, Mimic, PushLatch, Release, Spring, rest_position
@@ -25,7 +23,7 @@ the hand slips and lags."""
 _PRESSED_SHARE = 0.9
 """A part counts as pressed at this share of the way that its latch asks for."""
 _PRESS_PAST_M = 0.008
-"""How far beyond its stop a button is led: its spring pushes the hand back, which is soft."""
+"""How far beyond its stop what is pressed is led: its spring pushes the hand back, which is soft."""
 _OUT_OF_PLAY = 2.0
 """A part has left its latch at this multiple of its play."""
 
@@ -101,8 +99,8 @@ def place_beyond(articulation: Articulation, model: UrdfModel, condition: Condit
     joint = model.joints[condition.by]
     most = math.inf if joint.kind == "continuous" else abs((joint.upper if sign > 0.0 else joint.lower) - rest)
     most = min(most, condition.high)
-    other = part_of_joint(articulation, condition.by)
-    if other is not None and other.is_button:
+    springs = (each for each in articulation.mechanisms.values() if isinstance(each, Spring))
+    if joint.kind == "prismatic" and any(spring.joint == joint.name for spring in springs):
         return rest + sign * (most + _PRESS_PAST_M)
     beyond = condition.low + (_BEYOND_SHARE * (most - condition.low) if math.isfinite(most) else 0.1)
     return rest + sign * beyond
@@ -181,27 +179,44 @@ def joint_path(
         return None
     limits = (joint.lower, joint.upper) if joint.lower < joint.upper else (s - math.tau, s + math.tau)
     far, near = (max(limits), min(limits)) if sign > 0.0 else (min(limits), max(limits))
-    if not first:
-        way = (near, far)
-        moved = {**{name: (positions[name],) * 2 for name in led if name in positions}, part.joint: way}
+    if first:
+        way, moved = _way_with_release(articulation, model, part, positions, first, far)
     else:
-        length = max(
-            abs(to - positions[name]) / _usual_speed(model, name) * _usual_speed(model, part.joint)
-            for name, to in first.items()
-        )
-        # a sprung lever is led back while the part moves on: let go, it would snap back
-        returns = sign * np.array(_RETURN_SHARES) * abs(far - s)
-        way = (s - sign * length, s, *(s + returns).tolist(), far)
-        sprung = {each.joint for each in articulation.mechanisms.values() if isinstance(each, Spring)}
-        kept = {each.by for each in conditions_of(articulation, part.joint) if each.while_moving}
-        moved = {
-            name: (positions[name], to, to, *((positions[name],) * 2 if name in sprung - kept else (to, to)))
-            for name, to in first.items()
-        }
-        moved[part.joint] = (s, *way[1:])
+        way, moved = (near, far), {name: (positions[name],) * 2 for name in led if name in positions}
+        moved[part.joint] = way
     for name, (ratio, offset) in following.items():
         moved[name] = tuple(ratio * each + offset for each in moved[part.joint])
     return JointPath(way, moved, way[0] if first else s)
+
+
+_Corners = tuple[float, ...]
+
+
+def _way_with_release(
+    articulation: Articulation,
+    model: UrdfModel,
+    part: Part,
+    positions: Positions,
+    first: Positions,
+    far: float,
+) -> tuple[_Corners, dict[str, _Corners]]:
+    """Returns the corners of a way on which joints move to `first` before the part moves, and the positions there.
+
+    A sprung lever is led back while the part moves on: let go, it would snap back. `far` is the end of the part's
+    range. Positions are in rad or m.
+    """
+    s, sign, speed = positions[part.joint], part.openness.sign, _usual_speed(model, part.joint)
+    length = max(abs(to - positions[name]) / _usual_speed(model, name) * speed for name, to in first.items())
+    returns = tuple(s + sign * share * abs(far - s) for share in _RETURN_SHARES)
+    way = (s - sign * length, s, *returns, far)
+    kept = {each.by for each in conditions_of(articulation, part.joint) if each.while_moving}
+    springs = (each for each in articulation.mechanisms.values() if isinstance(each, Spring))
+    returning = {spring.joint for spring in springs} - kept
+    moved: dict[str, _Corners] = {part.joint: (s, *way[1:])}
+    for name, to in first.items():
+        start = positions[name]
+        moved[name] = (start, to, to, start, start) if name in returning else (start, to, to, to, to)
+    return way, moved
 
 
 def _usual_speed(model: UrdfModel, joint: str) -> float:
@@ -287,8 +302,10 @@ def positions_let_go(asset: ObjectAsset, positions: Positions) -> dict[str, floa
             rest, _ = rest_of(articulation, model, mechanism.by)
             if abs(positions[mechanism.by] - rest) >= mechanism.at:
                 found[part.joint] = part.openness.position(mechanism.pops_to)
+    for part in articulation.parts.values():
         for joint, (ratio, offset) in _followers(articulation, part.joint):
-            found[joint] = ratio * found[part.joint] + offset
+            if part_of_joint(articulation, joint) is None:
+                found[joint] = ratio * found[part.joint] + offset
     springs = (each for each in articulation.mechanisms.values() if isinstance(each, Spring))
     return {**found, **{spring.joint: rest_of(articulation, model, spring.joint)[0] for spring in springs}}
 

@@ -83,7 +83,7 @@ def _add_button(
     edge: Sequence[float],
     rgba: tuple[float, float, float, float] = CHROME,
 ) -> None:
-    """Adds a sprung button in the front; it stands out by its travel, and by 2 mm where it is pressed.
+    """Adds a sprung button in the front; it stands out by its travel, and by 3 mm where it is pressed.
 
     Args:
         assembly: The object.
@@ -95,8 +95,9 @@ def _add_button(
         rgba: Its colour.
     """
     button = PanelBuilder("button", DRAWER_FRONT)
-    out, (width, height) = 0.002, half
-    button.box("button", (-height, -width, -0.004), (height, width, out), rgba=rgba)
+    out, (width, height) = 0.003, half
+    button.box("button", (-height, -width, 0.0003), (height, width, out), rgba=rgba)
+    button.visual.box("stem", (-height, -width, -0.007), (height, width, 0.0003), rgba=rgba)
     # how a hand lies at it; nothing of it fits between fingers
     frame = DRAWER_FRONT
     grip = PanelGrip(Handle(HandleType.none, np.zeros(3), None), frame.at(0.0, 0.0, out), frame)
@@ -234,7 +235,9 @@ def _build_telescopic_drawer(assembly: Assembly, p: Drawn) -> None:
             low, high = -0.5 * p.rail_m, 0.5 * p.rail_m
             rail.box(f"{name}_member_{number}", (back, inner, low), (-0.004, outer, high), rgba=_RAIL_COLOUR)
         travel = 0.5 * part.openness.open
-        slide = PartMotion(PartKind.slider, "body", joint.T_parent_joint.p, X, travel, friction=1.0, damping=1.0)
+        slide = PartMotion(
+            PartKind.slider, "body", joint.T_parent_joint.p.tolist(), X, travel, friction=1.0, damping=1.0
+        )
         assembly.add_link(rail, slide, mass_kg=rail.mass_kg(7800.0 / 4.0))  # of bent sheet, a quarter of it steel
         assembly.mechanisms[rail.name] = Mimic(f"{rail.name}_slide", part.joint, ratio=0.5)
 

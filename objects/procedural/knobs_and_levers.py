@@ -8,6 +8,7 @@ slices: 27 to 36 cm long, 16 to 20 cm wide (four slots side by side: 27 to 31 cm
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -90,7 +91,7 @@ def _build_bottle(assembly: Assembly, p: Drawn) -> None:
     _add_cap(assembly, p, "body", seat)
 
 
-def _add_cap(assembly: Assembly, p: Drawn, parent: str, seat: float) -> None:
+def _add_cap(assembly: Assembly, p: Drawn, parent: str, seat: float, *, edge: Sequence[float] | None = None) -> None:
     """Adds the screw cap; its lower edge is at the height `seat` in the frame of its parent [m]."""
     cap, radius = PanelBuilder("cap", LID_BEHIND), p.cap_m / 2
     top = _GAP_M + p.cap_height_m
@@ -112,7 +113,7 @@ def _add_cap(assembly: Assembly, p: Drawn, parent: str, seat: float) -> None:
     # counterclockwise, as a right-handed thread opens
     motion = PartMotion(PartKind.knob, parent, (0.0, 0.0, seat), Z, p.range_rad, p.friction_n_m, p.damping_n_m_s)
     push = LID_BEHIND.at(radius * 0.5, 0.0, top)
-    assembly.add_part(cap, motion, grip, mass_kg=cap.mass_kg(900.0, digits=5), push=push)
+    assembly.add_part(cap, motion, grip, mass_kg=cap.mass_kg(900.0, digits=5), push=push, edge=edge)
 
 
 def _add_bottle(body: LinkBuilder, p: Drawn) -> float:
@@ -157,13 +158,13 @@ _CHILDPROOF_BOTTLE = {
 def _build_childproof_bottle(assembly: Assembly, p: Drawn) -> None:
     """Builds a bottle whose cap turns on a sprung ring, which slides down the neck."""
     body = LinkBuilder("body")
-    seat = _add_bottle(body, p) + p.press_m
+    seat = _add_bottle(body, p) + p.press_m + 0.0015
     assembly.add_body(body, mass_kg=body.mass_kg(p.density_kg_m3), edge=(p.radius_m, 0.0, p.height_m))
     ring, radius = LinkBuilder("ring"), p.cap_m / 2
-    ring.cylinder("collar", (0, 0, 0.0005), axis="z", radius=radius - 0.001, length=0.001, rgba=p.cap_colour)
+    ring.cylinder("collar", (0, 0, -0.0008), axis="z", radius=0.5 * radius, length=0.001, rgba=p.cap_colour)
     slide = PartMotion(PartKind.slider, "body", (0.0, 0.0, seat), Z, -p.press_m, friction=1.0, damping=5.0)
-    joint = assembly.add_link(ring, slide, mass_kg=0.01)
-    _add_cap(assembly, p, "ring", 0.0)
+    joint = assembly.add_link(ring, slide, mass_kg=ring.mass_kg(4000.0, digits=6))
+    _add_cap(assembly, p, "ring", 0.0, edge=(0.5 * radius, 0.0, -0.0008))
     stiffness = 0.5 * p.press_n / p.press_m
     rest = round(p.press_n / stiffness, 6)
     assembly.mechanisms["cap_spring"] = Spring(joint.name, rest=rest, stiffness=round(stiffness, 3))

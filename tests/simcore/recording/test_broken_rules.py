@@ -501,6 +501,10 @@ class TestGoalValue:
             ("moved_fraction", 0.26, 3, 0.25, False),
             ("open_fraction", 0.125, 2, 0.125, True),
             ("open_fraction", 0.126, 2, 0.125, False),
+            ("at_fraction", 0.14, 2, 0.125, True),
+            ("at_fraction", 0.11, 2, 0.125, True),
+            ("at_fraction", 0.16, 2, 0.125, False),
+            ("at_fraction", 0.09, 2, 0.125, False),
             ("within_closed", 0.25, 2, 0.25, True),
             ("within_closed", 0.24, 2, 0.25, False),
         ],
@@ -528,8 +532,8 @@ class TestGoalValue:
 
     def test_another_kind_is_refused(self):
         message = (
-            "A goal condition has kind 'turned', expected moved, moved_fraction, open_fraction or within_closed. The "
-            "record is damaged or of a newer version."
+            "A goal condition has kind 'turned', expected moved, moved_fraction, open_fraction, at_fraction or "
+            "within_closed. The record is damaged or of a newer version."
         )
         with refused(RecordingError, message, kind="turned"):
             broken_by_goal(with_goal(RESTS, goal={"conditions": [{**OPEN, "kind": "turned"}]}))

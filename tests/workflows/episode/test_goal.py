@@ -187,6 +187,10 @@ class TestKindsOfConditions:
             ("open_fraction", 0.25, 0.51, True, 0.25625),  # of a range of 1.6 rad from 0.1, whatever the start
             ("open_fraction", 0.25, 0.484, False, 0.24),
             ("open_fraction", 0.25, -0.4, False, -0.3125),  # past closed is not open
+            ("at_fraction", 0.25, 0.545, True, 0.278125),  # up to 0.03 of the range to either side
+            ("at_fraction", 0.25, 0.455, True, 0.221875),
+            ("at_fraction", 0.25, 0.56, False, 0.2875),
+            ("at_fraction", 0.25, 0.44, False, 0.2125),
             ("within_closed", 0.02, 0.12, True, 0.02),
             ("within_closed", 0.02, 0.125, False, 0.025),
             ("within_closed", 0.02, 0.07, False, 0.03),
@@ -201,7 +205,7 @@ class TestKindsOfConditions:
             assert failure.message == f"Goal '{kind} {value:g}' of oven.door does not hold: {reached:.4f}"
             assert failure.evidence == {"condition": wanted, "reached": pytest.approx(reached), "s": s}
 
-    @pytest.mark.parametrize("kind", ["moved", "moved_fraction", "open_fraction", "within_closed"])
+    @pytest.mark.parametrize("kind", ["moved", "moved_fraction", "open_fraction", "at_fraction", "within_closed"])
     def test_each_holds_at_exactly_its_value(self, kind):
         wanted = condition(kind, 0.5, s_closed=1.0, s_open=0.0)  # a joint that opens in its negative direction
         assert goal_failure("unsettled", [wanted], {DOOR: 0.5}, {DOOR: 0.0}, 0.0) is None

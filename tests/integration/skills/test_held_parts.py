@@ -1,0 +1,45 @@
+"""Episodes with parts that mechanisms hold: the right order opens them, a wrong one does not."""
+
+import numpy as np
+import pytest
+
+from tests.integration.episodes import assert_replays, assert_success, assert_verified, run
+from unlatch.workflows.runs.loading import load
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+
+def positions(record, name, joint_of_part):
+    """(T,) positions of the joint of a part, by the skills of the record [rad or m]."""
+    entry = next(skill for skill in record.skills if skill.get("part") == joint_of_part)
+    return record.arrays[f"objects.{name}.joint_positions"][:, entry["joint_index"]]
+
+
+def test_a_door_opens_by_its_lever_and_the_episode_replays():
+    cfg = load("pull_door_with_lever", "seed=1")
+    record = run(cfg)
+    assert_success(record, cfg)
+    assert_replays(record, cfg)
+    assert [skill["strategy"] for skill in record.skills if skill["name"] == "open"] == ["lever"]
+    held = record.arrays["objects.latched_door.mechanisms.bolt"].ravel()
+    door = np.abs(positions(record, "latched_door", "door"))
+    assert held[0] == 1
+    assert door[held == 1].max() < 0.02  # while the bolt holds it, the door stays in its play
+
+
+def test_pulling_without_turning_the_lever_fails_and_says_why():
+    cfg = load("pull_door_with_lever", "seed=1", "skills.1.ignores_mechanisms=true")
+    record = run(cfg)
+    assert_verified(record, cfg)
+    assert not record.success
+    assert "door is latched: lever at" in record.evidence["message"]
+    assert np.abs(positions(record, "latched_door", "door")).max() < 0.02
+    assert record.arrays["contacts.franka_panda.left.fingers.force_sustained_n"].max() < 100.0
+
+
+def test_a_button_is_pressed_before_the_door_is_led():
+    cfg = load("microwave_by_button", "seed=1")
+    record = run(cfg)
+    assert_success(record, cfg)
+    done = [(skill["name"], skill["part"]) for skill in record.skills if skill["name"] != "artpreplan"]
+    assert done == [("close", "door"), ("open", "door")]

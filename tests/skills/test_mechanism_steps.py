@@ -1,0 +1,129 @@
+"""What mechanisms ask of a robot: the steps before, the part that the hand holds, and the way of its joints."""
+
+from functools import lru_cache
+
+import numpy as np
+import pytest
+
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_object
+from unlatch.skills.mechanism_steps import (
+    Step,
+    explain_held,
+    held_to_open,
+    is_held_closed,
+    joint_path,
+    positions_let_go,
+    press_of,
+    steps_before,
+)
+
+
+@lru_cache
+def asset_of(category):
+    return load_object(ObjectCfg(name=category, category=category, instance="1"), rng=np.random.default_rng(0))
+
+
+def part_of(category, name):
+    return asset_of(category).articulation.part(name)
+
+
+def steps(category, name, **openings):
+    asset, articulation = asset_of(category), asset_of(category).articulation
+    positions = dict(asset.rest_positions)
+    for part, opening in openings.items():
+        found = articulation.part(part)
+        positions[found.joint] = found.openness.position(opening)
+    return steps_before(asset, articulation.part(name), positions), positions
+
+
+@pytest.mark.parametrize(
+    ("category", "part", "openings", "expected"),
+    [
+        ("latched_door", "door", {}, []),  # the hand turns the lever in the grasp that leads the door
+        ("telescopic_drawer", "drawer", {}, []),
+        ("button_microwave", "door", {}, [Step("close", "door")]),
+        ("button_microwave", "door", {"door": 0.5}, []),
+        ("push_latch_cabinet", "door", {}, [Step("close", "door")]),
+        ("push_latch_cabinet", "door", {"door": 0.5}, []),
+        ("filing_cabinet", "drawer_2", {}, []),
+        ("filing_cabinet", "drawer_2", {"drawer": 0.1}, [Step("close", "drawer")]),
+        ("detent_oven", "knob", {}, []),
+        ("childproof_bottle", "cap", {}, []),
+    ],
+)
+def test_steps_follow_from_the_mechanism_and_the_state(category, part, openings, expected):
+    assert steps(category, part, **openings)[0] == expected
+
+
+def test_conditions_of_conditions_come_first():
+    (dial,), positions = steps("locked_safe", "door")
+    knob, wheels = part_of("locked_safe", "knob"), asset_of("locked_safe").articulation.mechanisms["wheels"]
+    assert (dial.skill, dial.part) == ("rotate", "knob")
+    assert knob.openness.position(dial.opening) == pytest.approx(sum(wheels.range) / 2)
+    assert positions[knob.joint] == pytest.approx(sum(wheels.range) / 2)
+
+
+def test_the_second_door_of_a_cabinet_opens_after_the_first():
+    (first,), _ = steps("double_cabinet", "door_2")
+    least, _ = sorted(map(abs, asset_of("double_cabinet").articulation.mechanisms["strip"].range))
+    assert (first.skill, first.part) == ("open", "door")
+    assert first.opening > least
+    assert steps("double_cabinet", "door")[0] == []
+
+
+@pytest.mark.parametrize(
+    ("category", "part", "held"),
+    [("latched_door", "door", "lever"), ("locked_safe", "door", "lever"), ("filing_cabinet", "drawer", None)],
+)
+def test_the_hand_holds_the_lever_of_a_latched_part(category, part, held):
+    asset, found = asset_of(category), part_of(category, part)
+    holds = held_to_open(asset, found, 0.0)
+    assert (None if holds is None else holds.name) == held
+    assert held_to_open(asset, found, 0.3) is None  # a part that stands open has left its latch
+    assert is_held_closed(asset, found) == (held is not None)
+
+
+@pytest.mark.parametrize("category", ["latched_door", "locked_safe"])
+def test_the_lever_is_turned_beyond_what_frees_the_door_before_the_door_moves(category):
+    asset = asset_of(category)
+    articulation, model, rest = asset.articulation, asset.model, asset.rest_positions
+    door, lever = part_of(category, "door"), part_of(category, "lever")
+    latch = next(each for each in articulation.mechanisms.values() if each.kind == "latch")
+    path = joint_path(articulation, model, door, lever, rest)
+    corner = path.at(path.way[1])
+    assert path.at(path.start) == pytest.approx({door.joint: rest[door.joint], lever.joint: rest[lever.joint]})
+    assert corner[door.joint] == pytest.approx(rest[door.joint])
+    assert latch.free_at < abs(corner[lever.joint] - rest[lever.joint]) < lever.openness.span
+    end = path.at(door.openness.open)
+    assert end[door.joint] == pytest.approx(door.openness.open)
+    is_sprung = category == "latched_door"
+    assert (end[lever.joint] == pytest.approx(rest[lever.joint])) == is_sprung  # let go, it would snap back
+    assert joint_path(articulation, model, door, lever, rest, free=True).start == rest[door.joint]
+
+
+def test_the_members_of_a_rail_move_with_their_drawer():
+    asset, drawer = asset_of("telescopic_drawer"), part_of("telescopic_drawer", "drawer")
+    path = joint_path(asset.articulation, asset.model, drawer, drawer, asset.rest_positions)
+    assert path.at(0.2) == pytest.approx({drawer.joint: 0.2, "drawer_rail_slide": 0.1})
+    assert positions_let_go(asset, {**asset.rest_positions, drawer.joint: 0.2})["drawer_rail_slide"] == 0.1
+
+
+@pytest.mark.parametrize(("category", "pressed"), [("button_microwave", "button"), ("push_latch_cabinet", "door")])
+def test_what_is_pressed_pops_out(category, pressed):
+    asset, door = asset_of(category), part_of(category, "door")
+    press = press_of(asset, door, 0.0)
+    assert press.at.name == pressed
+    assert press_of(asset, door, press.pops_to) is None
+    led = press.at.openness.position(-press.depth)
+    positions = positions_let_go(asset, {**asset.rest_positions, press.at.joint: led})
+    assert positions[door.joint] == pytest.approx(door.openness.position(press.pops_to))
+    assert positions_let_go(asset, asset.rest_positions)[door.joint] == asset.rest_positions[door.joint]
+
+
+def test_what_holds_a_part_is_told_until_it_has_left_its_latch():
+    asset, door = asset_of("latched_door"), part_of("latched_door", "door")
+    (line,) = explain_held(asset, door, asset.rest_positions)
+    free_at = asset.articulation.mechanisms["bolt"].free_at
+    assert line == f"door is latched: lever at 0 of the {free_at:g} rad that free it"
+    assert explain_held(asset, door, {**asset.rest_positions, door.joint: door.openness.position(0.5)}) == []
