@@ -4,7 +4,8 @@
     python benchmarks/contact_sheet.py rooms=12 [task=open_drawer]
 
 Parts that open are half open in every second instance. Each category is one picture, `out/CATEGORY.png`, and the rooms
-are `out/rooms.png`: three of each kind, of seeds that count from `seed`. The pictures are those that a camera takes.
+are `out/rooms.png`: three of each kind, of seeds that count from `seed`. `together=FILE` puts the categories into one
+picture, two beside each other. The pictures are those that a camera takes.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ class SheetCfg:
     """Folder of the pictures."""
     categories: str = ""
     """Categories with a comma between them."""
+    together: str = ""
+    """File of one picture of all categories, in place of one for each."""
     count: int = 40
     """Instances of a category, from seed `seed` on."""
     side: int = 128
@@ -104,8 +107,13 @@ def main() -> None:
     cfg = read_pairs(SheetCfg, sys.argv[1:])
     folder = Path(cfg.out)
     folder.mkdir(parents=True, exist_ok=True)
-    for category in filter(None, cfg.categories.split(",")):
-        write_picture(draw_category(cfg, category), folder / f"{category}.png")
+    sheets = {category: draw_category(cfg, category) for category in filter(None, cfg.categories.split(","))}
+    if cfg.together:
+        write_picture(grid(list(sheets.values()), 2), Path(cfg.together))
+        print(f"picture: {cfg.together}")
+        sheets = {}
+    for category, sheet in sheets.items():
+        write_picture(sheet, folder / f"{category}.png")
         print(f"picture: {folder / category}.png")
     if cfg.rooms:
         write_picture(draw_rooms(cfg), folder / "rooms.png")

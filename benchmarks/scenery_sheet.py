@@ -1,9 +1,9 @@
 """Draws one sheet of pictures: every room with an episode of several tasks.
 
-    python benchmarks/scenery_sheet.py [out=docs/images/scenery.png] [tasks=open_microwave,open_drawer,turn_faucet]
+    python benchmarks/scenery_sheet.py [out=docs/images/scenery.webp] [tasks=open_microwave,open_drawer,turn_faucet]
 
-Collects one episode of each task. A picture shows the state in which the fingers touch the part. The rows are rooms,
-the columns tasks.
+Collects one episode of each task, with everyday things on the table. A picture shows the state in which the fingers
+touch the part. The rows are kinds of rooms, the columns tasks; every picture has a room of its own.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ROOMS = (Scenery.studio, Scenery.kitchen, Scenery.workshop, Scenery.office)
 class SheetCfg:
     """The keys of the script."""
 
-    out: str = "docs/images/scenery.png"
+    out: str = "docs/images/scenery.webp"
     """File of the sheet."""
     tasks: str = "open_microwave,open_drawer,turn_faucet"
     """Tasks, one for each column."""
@@ -45,14 +45,15 @@ class SheetCfg:
     """Of one picture [pixels]."""
 
 
-def column(cfg: SheetCfg, task: str, folder: Path) -> np.ndarray:
+def column(cfg: SheetCfg, task: str, first: int, folder: Path) -> np.ndarray:
     """Returns the pictures of one task, one below the other."""
-    record, episode_cfg = collect_one([f"task={task}", f"seed={cfg.seed}"], folder / task)
+    things = ["randomization.distractors.least=8", "randomization.distractors.most=12"]
+    record, episode_cfg = collect_one([f"task={task}", f"seed={cfg.seed}", *things], folder / task)
     tiles = []
     with World(episode_cfg.world, visuals=True, renderer=make_picture_renderer(cfg.renderer)) as world:
         for number, room in enumerate(ROOMS):
             shown_cfg = replace(episode_cfg, scenery=room)
-            with open_record(shown_cfg, record, world=world, scenery_seed=cfg.seed + number) as shown:
+            with open_record(shown_cfg, record, world=world, scenery_seed=cfg.seed + first + number) as shown:
                 shown.show(contact_frame(record))
                 view = whole_view(shown.episode.scene)
                 tiles.append(take_picture(world, view, width=cfg.width, height=cfg.height))
@@ -63,7 +64,8 @@ def main() -> None:
     """Writes the sheet."""
     cfg = read_pairs(SheetCfg, sys.argv[1:])
     with tempfile.TemporaryDirectory() as folder:
-        columns = [column(cfg, task, Path(folder)) for task in cfg.tasks.split(",")]
+        tasks = cfg.tasks.split(",")
+        columns = [column(cfg, task, 10 * number, Path(folder)) for number, task in enumerate(tasks)]
     write_picture(np.concatenate(columns, axis=1), Path(cfg.out))
     print(f"picture: {cfg.out}")
 

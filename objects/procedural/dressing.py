@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from unlatch.objects.procedural.assembly import GeneratedObject
-from unlatch.objects.procedural.colours import DARK, FINISH_OF_COLOUR, GLASS, RUBBER
+from unlatch.objects.procedural.colours import DARK, FINISH_OF_COLOUR, GLASS, RUBBER, TextureKind
 from unlatch.objects.procedural.looks import INK, STEEL, WHITE, Piece, draw_colour, ink_on, vary
-from unlatch.objects.procedural.mesh_makers import bevelled_box, circle, slab
+from unlatch.objects.procedural.mesh_makers import bevelled_box, circle, lathe, slab
 from unlatch.objects.procedural.parameters import Colour, draw_one
 from unlatch.objects.procedural.prints import Print, draw_brand, draw_panel, draw_plate
 from unlatch.simcore.geometry import Pose
@@ -72,12 +72,17 @@ def dress(made: GeneratedObject, rng: np.random.Generator) -> Dressing:
     if category in _NOTED:
         for _ in range(int(rng.integers(0, 6)) if rng.random() < 0.6 else 0):
             _add_note(front, pieces, rng)
+    for name, found in shapes.items():
+        bins = sorted((_bounds(shape) for shape in found if shape.name.startswith("bin_")), key=lambda bin_: bin_[1, 2])
+        upper = max((float(_bounds(shape)[1, 2]) for shape in found), default=0.0) - 0.05
+        for bin_, above in zip(bins, [*(float(other[0, 2]) for other in bins[1:]), upper], strict=False):
+            pieces[name] += _fill_bin(bin_, above, rng)
     seen = dict.fromkeys(shape.rgba for found in shapes.values() for shape in found if shape.rgba is not None)
-    colours = {colour: _vary_colour(colour, rng) for colour in seen}
+    colours = {colour: _vary_colour(colour, made.textures.get(colour), rng) for colour in seen}
     return Dressing(shapes, pieces, colours, {c: FINISH_OF_COLOUR.get(c, Finish()) for c in seen}, _find_bevels(shapes))
 
 
-def _vary_colour(colour: Colour, rng: np.random.Generator) -> Colour:
+def _vary_colour(colour: Colour, texture: TextureKind | None, rng: np.random.Generator) -> Colour:
     plain = max(colour[:3]) - min(colour[:3]) < 0.08 and max(colour[:3]) < 0.85  # greys differ more than whites
     rgb = vary(
         (colour[0], colour[1], colour[2]),
@@ -312,3 +317,38 @@ def _draw_note(rng: np.random.Generator) -> Print:
         a, b, c, d = (float(v) for v in rng.uniform(6, 42, size=4))
         note.stroke(a, b, c, d, 2.0, draw_colour(rng, (0.6, 1.0), (0.5, 0.9)))
     return note
+
+
+def _fill_bin(bounds: Array, above_m: float, rng: np.random.Generator) -> list[Piece]:
+    """Draws bottles, jars and cartons that stand in the bin of a door, and stay inside it as seen from above.
+
+    Args:
+        bounds: (2, 3) bounds of the bin [m].
+        above_m: Height up to which there is room, in the frame of the bin [m].
+        rng: Source of randomness.
+    """
+    (x0, y0, _), (x1, y1, top) = bounds
+    room, radius = above_m - top - 0.01, 0.42 * (x1 - x0)
+    pieces: list[Piece] = []
+    y = y0 + 0.01 + float(rng.uniform(0.0, 0.05))
+    while room > 0.03 and y + 2.0 * radius < y1 - 0.01:
+        height, wide = float(rng.uniform(0.03, min(room, 0.14))), radius * float(rng.uniform(0.75, 1.0))
+        at = Pose.from_translation((0.5 * (x0 + x1), y + wide, top - 0.005))
+        tone = draw_colour(rng, (0.2, 0.85), (0.3, 0.95))
+        if rng.random() < 0.4:
+            label = draw_plate(draw_brand(rng), tone, ink_on(tone))
+            sides = dict.fromkeys(("-x", "+x"), (0.0, 0.0, 1.0, 1.0))
+            carton = bevelled_box((-wide, -wide, 0.0), (wide, wide, height), 0.001, atlas=sides)
+            pieces.append(Piece(carton.moved(at), WHITE, "cardboard", label))
+        else:
+            neck = draw_one(rng, (0.4, 0.8))
+            outline = [
+                (0.0, 0.0),
+                (wide, 0.0),
+                (wide, 0.62 * height),
+                (neck * wide, 0.8 * height),
+                (neck * wide, height),
+            ]
+            pieces.append(Piece(lathe([*outline, (0.0, height)], sides=14).moved(at), tone, "glass"))
+        y += 2.0 * wide + float(rng.uniform(0.006, 0.06))
+    return pieces

@@ -129,7 +129,8 @@ def _tint_texture(rgba: Colour, texture: Texture) -> Colour:
 
 _SEGMENTS = 32
 """Number of sides of a round shape with a radius of 3 cm and more; smaller ones have fewer."""
-_BLANK = Texture(TextureKind.stone, b"", (1.0, 1.0), (1.0, 1.0, 1.0), loose=False)
+_BLANK = Texture(TextureKind.stone, b"", (0.3, 0.3), (1.0, 1.0, 1.0), loose=False)
+"""What a plain shape has places for, so that a rule can give it a texture."""
 
 
 def textured_mesh(
@@ -139,27 +140,21 @@ def textured_mesh(
     always draws two numbers. `bevel_m` is that of the edges of a box [m].
     """
     start = rng.random(2)
+    texture = texture or _BLANK
     if bevel_m:
         return _bevelled_mesh(shape, texture, start, bevel_m)
     surface = {ShapeKind.box: _map_box, ShapeKind.cylinder: _map_cylinder, ShapeKind.sphere: _map_ball}[shape.kind]
-    vertices, normals, places, faces = surface(shape, _BLANK if texture is None else texture)
-    if texture is None:
-        return TexturedMesh(
-            shape.T_link_shape @ vertices, normals @ shape.T_link_shape.R.T, np.zeros((len(vertices), 2)), faces
-        )
+    vertices, normals, places, faces = surface(shape, texture)
     uvs = places / np.asarray(texture.size_m)
     # pieces that continue each other keep their places; whole repeats are subtracted to stay above 0
     uvs = uvs - uvs.min(axis=0) + start if texture.loose else uvs - np.floor(uvs.min(axis=0))
     return TexturedMesh(shape.T_link_shape @ vertices, normals @ shape.T_link_shape.R.T, uvs, faces)
 
 
-def _bevelled_mesh(shape: Shape, texture: Texture | None, start: Array, bevel_m: float) -> TexturedMesh:
+def _bevelled_mesh(shape: Shape, texture: Texture, start: Array, bevel_m: float) -> TexturedMesh:
     """Returns a box whose bevels show what the side before them shows."""
     half, pose = np.asarray(shape.size) / 2, shape.T_link_shape
     mesh = bevelled_mesh(-half, half, bevel_m)
-    mesh = replace(mesh, vertices=pose @ mesh.vertices, normals=mesh.normals @ pose.R.T)
-    if texture is None:
-        return mesh
     corners, axes, _ = box_faces(-half, half, bevel_m)
     measured, uvs = corners + pose.R.T @ pose.p, np.zeros((len(corners), 3, 2))
     for axis in range(3):
@@ -169,7 +164,7 @@ def _bevelled_mesh(shape: Shape, texture: Texture | None, start: Array, bevel_m:
     uvs = uvs - low + start if texture.loose else uvs - np.floor(low)
     every: Array = np.arange(3 * len(corners)).reshape(-1, 3)
     chosen = mesh.faces.ravel()
-    return TexturedMesh(mesh.vertices[chosen], mesh.normals[chosen], uvs.reshape(-1, 2), every)
+    return TexturedMesh(pose @ mesh.vertices[chosen], mesh.normals[chosen] @ pose.R.T, uvs.reshape(-1, 2), every)
 
 
 _Mapped = tuple[Array, Array, Array, Array]

@@ -442,6 +442,7 @@ def shown_forces(robot: RobotCfg, arrays: Mapping[str, Array]) -> Iterator[Shown
     first_arm = robot.arms[0].name
     known = list(_CONTACT_VIEWS)
     keys = [key for key in arrays if key.startswith("contacts.") and key.endswith(".force_max_n")]
+    names = [key.removeprefix("contacts.").removesuffix(".force_max_n") for key in keys]
     for key in sorted(keys, key=lambda key: [view in key for view in known], reverse=True):
         values = arrays[key]
         name = key.removeprefix("contacts.").removesuffix(".force_max_n")
@@ -451,9 +452,18 @@ def shown_forces(robot: RobotCfg, arrays: Mapping[str, Array]) -> Iterator[Shown
         owner = f"robots.{robot.name}.{arm}"
         if words[-1] in OBJECT_VIEWS:
             owner, label = f"objects.{words[0]}", f"{words[0]} {label}"
+        elif len(words) > 2:
+            label += _tell_apart(words, [other.split(".") for other in names if other.endswith(f".{words[-1]}")])
         places = arrays[f"{owner}.{point}"]
         # a force between two frames belongs to the later one
         yield ShownForce(name, label, rgb, np.concatenate([np.zeros(1), values])[: len(places)], places)
+
+
+def _tell_apart(words: Sequence[str], alike: Sequence[Sequence[str]]) -> str:
+    """Returns the words of a name, after a comma each, in which it differs from others of the same view."""
+    places = range(len(words) - 1)
+    differ = [at for at in places if len({tuple(other[at : at + 1]) for other in alike}) > 1]
+    return "".join(f", {words[at].replace('_', ' ')}" for at in differ)
 
 
 def _moving_bodies(
@@ -482,7 +492,9 @@ def _shown_curves(
             continue
         shown.add((key, column))
         slides = assets[owner].articulation.part(part).kind is PartKind.slider
-        yield ShownCurve(f"{part} of {owner}", "m" if slides else "rad", arrays[key][:, column])
+        yield ShownCurve(
+            part if part == owner else f"{part} of {owner}", "m" if slides else "rad", arrays[key][:, column]
+        )
 
 
 def _fill_gaps(array: Array) -> Array:
