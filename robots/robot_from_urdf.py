@@ -29,6 +29,7 @@ from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.collision import SELF_CLEARANCE_M
 from unlatch.simcore.sim.contacts import touching_pairs
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.model import UrdfModel
@@ -73,6 +74,8 @@ _POSTURES = 60
 _OFTEN_SHARE = 0.8
 _SAME_PLACE_M = 5e-3
 _HOMES_TRIED = 40
+_HOME_CLEARANCE_M = 2 * SELF_CLEARANCE_M
+"""Distance of a hand and its arm at home: the start of an episode is spread about it, and planning needs the half."""
 
 
 def robot_from_urdf(urdf: Path, *, name: str, stated: str, reach: ReachModel) -> RobotCfg:
@@ -321,6 +324,7 @@ def _find_home(cfg: RobotCfg, arm: ArmCfg, robot: Robot, world: World, reach: Re
     across = 0.0 if len(cfg.arms) == 1 else 0.25 * (1.0 if arm.name == "left" else -1.0)
     own = {*arm.forbidden_links, *arm.gripper.finger_links}
     tried = 0
+    narrow: Array | None = None
     kinematics = reach.kinematics(cfg, arm)
     for direction, (x, z) in product(_HOME_DIRECTIONS, _HOME_HEADS_M):
         head = cfg.scale * np.array([x, across, z])
@@ -331,8 +335,12 @@ def _find_home(cfg: RobotCfg, arm: ArmCfg, robot: Robot, world: World, reach: Re
             ahead = max(float(robot.body.link_aabb(link)[1, 0]) for link in arm.gripper.finger_links)
             if cfg.scale < 1.0 and ahead > cfg.scale * _HOME_FRONT_M:
                 continue  # a jaw that swings out may reach far
-            if not any(pair & own for pair in touching_pairs(world, robot.body)):
+            if not any(pair & own for pair in touching_pairs(world, robot.body, within_m=_HOME_CLEARANCE_M)):
                 return q
+            if narrow is None and not any(pair & own for pair in touching_pairs(world, robot.body)):
+                narrow = q
+    if narrow is not None:
+        return narrow
     raise AssetError(
         f"Arm '{arm.name}' ({arm.base_link} to {arm.ee_link}) has no home: "
         + (

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from unlatch.objects.annotate.joints import all_joint_ends, part_names
+from unlatch.objects.annotate.joints import SHORT_SHARE, all_joint_ends, part_names
 from unlatch.objects.annotate.posing import pose_object, surface_points
 from unlatch.objects.annotate.source import LARGEST_M, ObjectGeometry, SourceObject
 from unlatch.objects.annotation import PartKind
+from unlatch.objects.friction import HOLDING, gravity_load
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes.collider_pieces import SolidPieces
 from unlatch.simcore.meshes.mesh_store import model_files
@@ -57,6 +58,8 @@ _COVERED = 0.6
 """A panel lies on a face of the body if the face covers this share of each of its extents, ..."""
 _NEAR = 1.5
 """... and its middle is within this multiple of its thickness of the face."""
+_SHALLOW = 0.2
+"""A body that reaches less far behind a panel, as a share of its smaller extent, is a frame and has no inside."""
 _PROBE_RAD = 0.2
 
 
@@ -99,7 +102,7 @@ def find_doubts(source: SourceObject) -> list[Doubt]:
     for joint in geometry.model.joints.values():
         if not joint.moves or not any(len(geometry.vertices(link)) for link in geometry.moving_links(joint)):
             continue
-        for check in (_find_swapped, _find_unit, _find_endless, _find_still, _find_inward):
+        for check in (_find_swapped, _find_unit, _find_endless, _find_still, _find_inward, _find_falling):
             found = check(geometry, joint, extent)
             if found is not None:
                 doubts.append(found)
@@ -145,6 +148,8 @@ def _apply(root: ET.Element, doubt: Doubt) -> None:
         element = next(each for each in root.findall("joint") if each.get("name") == joint.name)
         element.set("type", joint.kind)
         _child(element, "axis").set("xyz", " ".join(map(format_number, joint.axis)))
+        if joint.friction > 0.0:
+            _child(element, "dynamics").set("friction", format_number(joint.friction))
         if joint.kind != "continuous":
             limit = _child(element, "limit")
             limit.attrib |= {"lower": format_number(joint.lower), "upper": format_number(joint.upper)}
@@ -289,8 +294,8 @@ def _usual_slide(geometry: ObjectGeometry, joint: Joint) -> float:
 
 def _find_inward(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt | None:
     """Finds a joint that leads its part into the body, where the reversed axis would lead it out."""
-    if joint.kind == "continuous":
-        return None
+    if joint.kind == "continuous" or (joint.kind == "prismatic" and joint.upper - joint.lower < SHORT_SHARE * extent):
+        return None  # a button is pressed into its body
     start = min(max(0.0, joint.lower), joint.upper)
     far = max((joint.lower, joint.upper), key=lambda end: abs(end - start))
     if min(start - joint.lower, joint.upper - start) > _PROBE_RAD or far == start:
@@ -307,6 +312,21 @@ def _find_inward(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt
     if start != 0.0:
         mended = replace(joint, lower=min(start, back), upper=max(start, back))
     return _doubt(joint, f"leads its part into the body: from {start:g} to {far:.3g}", mended)
+
+
+def _find_falling(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt | None:
+    """Finds a part that falls when it is let go: the file states a friction, and it does not hold the part's weight."""
+    if joint.friction <= 0.0 or joint.upper - joint.lower < SHORT_SHARE * extent:
+        return None  # a part without a friction gets one that holds it
+    load = gravity_load(geometry.model, joint)
+    if joint.friction >= load:
+        return None
+    unit = "N" if joint.kind == "prismatic" else "N m"
+    problem = (
+        f"has a friction of {joint.friction:.3g} {unit}, and its part weighs up to {load:.3g} {unit} on it: let go, it "
+        "falls"
+    )
+    return _doubt(joint, problem, replace(joint, friction=round(HOLDING * load, 3)))
 
 
 class _Motion:
@@ -356,6 +376,8 @@ class _Motion:
         if extents[k] > _THIN * min(extents[others]) or np.any(covered[others] < _COVERED * extents[others]):
             return False
         side = 1.0 if abs(middle[k] - high[k]) < abs(middle[k] - low[k]) else -1.0
+        if max(middle[k] - low[k], high[k] - middle[k]) < _SHALLOW * min(extents[others]):
+            return False  # a door in its frame may turn to either side
         gap = abs(middle[k] - (high[k] if side > 0 else low[k]))
         step = float(np.clip(end - start, -_PROBE_RAD, _PROBE_RAD))
         moved = float((self.at(start + step) - points)[:, k].mean()) * side
@@ -396,6 +418,8 @@ def _doubt(joint: Joint, problem: str, mended: Joint) -> Doubt:
         changes.append(f"type {mended.kind}")
     if (mended.lower, mended.upper) != (joint.lower, joint.upper) or mended.kind != joint.kind:
         changes.append(f"{mended.lower:.4g} to {mended.upper:.4g} {unit}")
+    if mended.friction != joint.friction:
+        changes.append(f"friction {mended.friction:.3g} {'N' if mended.kind == 'prismatic' else 'N m'}")
     if np.any(mended.axis != joint.axis):
         changes.append(f"axis {' '.join(map(format_number, mended.axis))}")
     return Doubt(f"joint '{joint.name}' {problem}. Mend: {', '.join(changes)}.", mended)

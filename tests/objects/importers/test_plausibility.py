@@ -202,3 +202,34 @@ def test_of_an_sdf_the_urdf_that_was_made_of_it_is_mended(tmp_path):
     assert [doubt.text.partition(".")[0] for doubt in find_doubts(source)] == ["joint 'j' has no limits"]
     mended = read_urdf(write_mended(source, find_doubts(source), tmp_path / "mended", force=False))
     assert 0.0 < mended.joints["j"].upper < 0.1
+
+
+def test_a_button_is_pressed_into_its_body_and_is_not_doubted(tmp_path):
+    button = box("0.02 0.04 0.04", "0 0 0")
+    path = write(tmp_path, button, joint("prismatic", "0.21 0 0.25", "-1 0 0", 0, 0.006))
+    assert said(path) == []
+
+
+def test_a_door_in_a_frame_may_turn_to_either_side(tmp_path):
+    frame = "".join(
+        box(size, place) for size, place in (("0.06 0.05 0.8", "0 0.23 0.4"), ("0.06 0.05 0.8", "0 -0.23 0.4"))
+    )
+    door = box("0.03 0.4 0.7", "0 -0.2 0")
+    for axis in ("0 0 1", "0 0 -1"):
+        path = write(tmp_path, door, joint("revolute", "0 0.2 0.37", axis, 0, 1.6), body=frame)
+        assert said(path) == [], axis
+
+
+def test_a_lid_that_its_stated_friction_does_not_hold_is_named_and_mended(tmp_path):
+    inertia = '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
+    weight = f'<inertial><origin xyz="0.2 0 0"/><mass value="1"/>{inertia}</inertial>'
+    lid = weight + box("0.4 0.5 0.02", "0.2 0 0.01")
+    hinge = joint("revolute", "-0.2 0 0.5", "0 -1 0", 0, 1.5)
+    for friction, lines in (("0", 0), ("1", 1), ("3", 0)):
+        path = write(tmp_path, lid, hinge.replace("<limit", f'<dynamics friction="{friction}"/><limit'))
+        found = said(path)
+        assert len(found) == lines, (friction, found)
+        if lines:
+            assert "its part weighs up to 1.96 N m on it: let go, it falls. Mend: friction 2.55 N m" in found[0]
+            mended = write_mended(read_source(path), find_doubts(read_source(path)), tmp_path / "mended", force=False)
+            assert read_urdf(mended).joints["j"].friction == pytest.approx(1.3 * 1.962, abs=1e-3)
