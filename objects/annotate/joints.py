@@ -78,6 +78,14 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
             if most - least < _SAME_BOX * most:
                 closed = lower if axis[2] > 0 else upper
     opened = max((lower, upper), key=lambda s: abs(s - closed))
+    if joint.kind == "revolute" and lower < closed < upper and len(fixed) and len(geometry.points(moving)):
+        # to the side on which the part leaves the body
+        probes = {
+            end: closed + float(np.clip(end - closed, -_CONTINUOUS_RAD, _CONTINUOUS_RAD)) for end in (lower, upper)
+        }
+        boxes = {end: _box_volume(fixed, geometry.points(moving, {joint.name: s})) for end, s in probes.items()}
+        if abs(boxes[upper] - boxes[lower]) > _SAME_BOX * max(boxes.values()):
+            opened = max(boxes, key=lambda end: boxes[end])
     if joint.kind == "revolute":
         opened = closed + float(np.clip(opened - closed, -MAX_OPEN_RAD, MAX_OPEN_RAD))
     return closed, opened

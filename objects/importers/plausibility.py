@@ -7,6 +7,7 @@ import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,11 @@ _NEAR = 1.5
 _SHALLOW = 0.2
 """A body that reaches less far behind a panel, as a share of its smaller extent, is a frame and has no inside."""
 _PROBE_RAD = 0.2
+_DENSEST_KG_M3 = 22_600.0
+"""Density of osmium."""
+_BESIDE_SHARE = 0.25
+"""Colliders are beside what is seen if their middles are apart by this share of the link's extent along an axis, and by
+its square of the largest extent."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +113,8 @@ def find_doubts(source: SourceObject) -> list[Doubt]:
             if found is not None:
                 doubts.append(found)
                 joint = found.joint or joint
-    return [*doubts, *_find_bare_links(geometry), *_find_couplings(source)]
+    found = (_find_unstated_axes(source), _find_heavy_links(geometry), _find_displaced(geometry))
+    return [*doubts, *_find_bare_links(geometry), *_find_couplings(source), *chain.from_iterable(found)]
 
 
 def write_mended(source: SourceObject, doubts: list[Doubt], folder: Path, *, force: bool) -> Path:
@@ -250,10 +257,12 @@ def _find_unit(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt |
         return None
     span = joint.upper - joint.lower
     fitting = [scale for scale in _UNITS if _LEAST_SLIDE * extent < span / scale <= _MOST_SLIDE * extent]
-    if not fitting:
-        return Doubt(f"joint '{joint.name}' slides by {span:g} m, and the object measures {extent:.3g} m. Correct it.")
     usual = _usual_slide(geometry, joint)
-    unit = min(fitting, key=lambda scale: abs(np.log(span / scale / usual)))
+    unit = min([*fitting, 1.0], key=lambda scale: abs(np.log(span / scale / usual)))
+    if unit == 1.0:
+        problem = f"slides by {span:g} m, farther than the object, which measures {extent:.3g} m"
+        upper = joint.lower + usual if abs(joint.lower) <= abs(joint.upper) else joint.upper
+        return _doubt(joint, problem, replace(joint, lower=round(upper - usual, 4), upper=round(upper, 4)))
     mended = replace(joint, lower=joint.lower / unit, upper=joint.upper / unit)
     problem = (
         f"slides from {joint.lower:g} to {joint.upper:g} m, and the object measures {extent:.3g} m: its limits are "
@@ -278,6 +287,8 @@ def _find_still(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt 
     """Finds a joint that moves by its type, and not by its limits."""
     if joint.kind == "continuous" or joint.upper > joint.lower:
         return None
+    if not any(len(geometry.vertices(link)) for link in rigid_links(geometry.model, joint.child)):
+        return None  # a frame between two joints, of which the other one moves
     problem = f"is {joint.kind}, and its limits are both {joint.lower:g}" if joint.has_range else "has no limits"
     if joint.kind == "revolute":
         return _doubt(joint, problem, replace(joint, lower=0.0, upper=_QUARTER_RAD, has_range=True))
@@ -408,6 +419,47 @@ def _find_couplings(source: SourceObject) -> Iterator[Doubt]:
             yield Doubt(
                 f"joint '{joint.get('name')}' follows '{mimic.get('joint')}' by <mimic>, which is not carried over: it "
                 "moves by itself."
+            )
+
+
+def _find_unstated_axes(source: SourceObject) -> Iterator[Doubt]:
+    """Finds joints that move along or about x only because the file states no axis."""
+    for joint in [] if source.original is not None else parse_xml(source.folder / source.urdf).findall("joint"):
+        if joint.get("type") in ("revolute", "continuous", "prismatic") and joint.find("axis") is None:
+            yield Doubt(f"joint '{joint.get('name')}' states no <axis>, so it is x, 1 0 0. Add the axis.")
+
+
+def _find_heavy_links(geometry: ObjectGeometry) -> Iterator[Doubt]:
+    """Finds links that are denser than any metal."""
+    for link in geometry.model.links.values():
+        points = geometry.vertices(link.name)
+        if link.inertial is None or not len(points):
+            continue
+        volume = float(np.prod(np.ptp(points, axis=0)))
+        mass_kg = link.inertial.mass_kg
+        if volume > 0.0 and mass_kg > _DENSEST_KG_M3 * volume:
+            yield Doubt(
+                f"link '{link.name}' weighs {mass_kg:.4g} kg, which is {mass_kg / volume:.3g} kg/m^3 of its box, "
+                f"and no metal has more than {_DENSEST_KG_M3:g}. Correct its mass."
+            )
+
+
+def _find_displaced(geometry: ObjectGeometry) -> Iterator[Doubt]:
+    """Finds links whose colliders are beside what is seen of them."""
+    for link in geometry.model.links.values():
+        clouds = [
+            [shape.T_link_shape @ shape_mesh(shape).vertices for shape in shapes]
+            for shapes in (link.visuals, link.collisions)
+        ]
+        if not all(clouds):
+            continue
+        seen, touched = (np.concatenate(each) for each in clouds)
+        size = np.ptp(seen, axis=0)
+        off = np.abs((seen.min(axis=0) + seen.max(axis=0) - touched.min(axis=0) - touched.max(axis=0)) / 2)
+        if np.any(off > np.maximum(_BESIDE_SHARE * size, _BESIDE_SHARE**2 * size.max())):
+            yield Doubt(
+                f"link '{link.name}' has its <collision> up to {1e3 * off.max():.0f} mm beside its <visual>: a hand "
+                "meets what is not there. Correct the <origin> of its <collision>."
             )
 
 
