@@ -68,11 +68,13 @@ _BASE_X_M = tuple(round(0.1 * i, 1) for i in range(-4, 4))
 _BASE_HEIGHTS_M = (0.0, 0.1, 0.2, 0.3)
 _FRONT_M = 0.2
 """Largest x of the base above the table: objects come as near as 0.3 m, and their doors swing out [m]."""
-_WHEEL_CLEARANCE_M = 2e-3
-"""Distance of wheels from the table; the robot is held there [m]."""
+_WHEEL_CLEARANCE_M = 6e-3
+"""Distance of wheels from the table; the robot is held there, and planning needs 4 mm [m]."""
 _POSTURES = 60
 _OFTEN_SHARE = 0.8
 _SAME_PLACE_M = 5e-3
+_JOINED_WITHIN_M = 0.01
+"""Links with one joint, or two at the same place, between them that come nearer in some posture may touch in others."""
 _HOMES_TRIED = 40
 _HOME_CLEARANCE_M = 2 * SELF_CLEARANCE_M
 """Distance of a hand and its arm at home: the start of an episode is spread about it, and planning needs the half."""
@@ -262,7 +264,7 @@ def _standing_points(cfg: RobotCfg, model: UrdfModel) -> tuple[Array, Array]:
 
 
 def _overlapping_links(cfg: RobotCfg, model: UrdfModel) -> list[list[str]]:
-    """Returns pairs of links inside a hand, next to a joint, or that touch in nearly every posture."""
+    """Returns pairs of links inside a hand, near each other beside a joint, or that touch in nearly every posture."""
     pairs = set()
     for arm in cfg.arms:
         inside = [name for name in model.links if model.is_below(name, arm.ee_link) and model.links[name].collisions]
@@ -271,11 +273,14 @@ def _overlapping_links(cfg: RobotCfg, model: UrdfModel) -> list[list[str]]:
     with World(WorldCfg()) as world:
         robot = Robot(world, cfg, model_path(cfg), T_world_root=base_pose(cfg))
         count: Counter[frozenset[str]] = Counter()
+        close: set[frozenset[str]] = set()
         for _ in range(_POSTURES):
             _draw_posture(robot, rng)
             count.update(touching_pairs(world, robot.body))
+            close |= touching_pairs(world, robot.body, within_m=_JOINED_WITHIN_M)
         near = _joined_links(robot.body, model)
-    pairs |= {pair for pair, times in count.items() if times >= _OFTEN_SHARE * _POSTURES or pair in near}
+    pairs |= close & near
+    pairs |= {pair for pair, times in count.items() if times >= _OFTEN_SHARE * _POSTURES}
     return sorted(sorted(pair) for pair in pairs)
 
 

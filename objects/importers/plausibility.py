@@ -113,8 +113,8 @@ def find_doubts(source: SourceObject) -> list[Doubt]:
             if found is not None:
                 doubts.append(found)
                 joint = found.joint or joint
-    found = (_find_unstated_axes(source), _find_heavy_links(geometry), _find_displaced(geometry))
-    return [*doubts, *_find_bare_links(geometry), *_find_couplings(source), *chain.from_iterable(found)]
+    of_links = chain(_find_bare_links(geometry), _find_heavy_links(geometry), _find_displaced(geometry))
+    return [*doubts, *of_links, *_find_couplings(source), *_find_unstated_axes(source)]
 
 
 def write_mended(source: SourceObject, doubts: list[Doubt], folder: Path, *, force: bool) -> Path:
