@@ -9,7 +9,7 @@ import numpy as np
 from unlatch.objects.annotation import Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.urdf.model import UrdfModel
+from unlatch.simcore.urdf.model import Joint, UrdfModel
 
 OBJECT_FRICTION = 0.8
 """Lateral friction of the surface of an object."""
@@ -21,7 +21,7 @@ _MIN_JOINT_FRICTION = {
     "prismatic": (MIN_SLIDING_N, "N"),
 }
 _GRAVITY_M_S2 = 9.81
-_HOLDING = 1.3
+HOLDING = 1.3
 """Factor on the friction that a part needs to hold its own weight. The part then stays where it is released, as on the
 hinges of a laptop or an oven, and an episode can be judged after it has settled."""
 _TURNING, _SLIDING, _TURNED_BY_FINGERS = (0.3, 0.1), (1.5, 1.0), (0.2, 0.02)
@@ -66,12 +66,11 @@ def joint_friction(model: UrdfModel, part: Part) -> tuple[float, float]:
 
 def holding_friction(model: UrdfModel, part: Part) -> float:
     """Returns the dry friction with which a part stays where it is let go, whatever its position [N m or N]."""
-    return _HOLDING * _gravity_load(model, part)
+    return HOLDING * gravity_load(model, model.joints[part.joint])
 
 
-def _gravity_load(model: UrdfModel, part: Part) -> float:
+def gravity_load(model: UrdfModel, joint: Joint) -> float:
     """Returns the largest force along a joint, or moment about it, from the weight that it carries [N or N m]."""
-    joint = model.joints[part.joint]
     mass, moment = 0.0, np.zeros(3)
     for name, link in model.links.items():
         if link.inertial is not None and model.is_below(name, joint.child):

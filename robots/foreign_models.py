@@ -335,6 +335,23 @@ def lift2_urdf() -> Path:
     return changed_model("lift2", arx5_urdf(), _double)
 
 
+_OPENARM = "share/openarm_mujoco/v2/openarm_bimanual.xml"
+_OPENARM_COLUMN_M = ((0.08, 0.06, 0.22), (0.0, 0.0, -0.08))
+"""Size and middle of the column below the arms; the file has the arms alone."""
+
+
+def openarm_urdf() -> Path:
+    """Returns OpenArm 2.0 of the package `openarm-mujoco`, two arms on a column."""
+    source = distribution_file("openarm-mujoco", _OPENARM, where="robot 'openarm'")
+
+    def write(temporary: Path) -> None:
+        convert_mjcf(load_mjcf(source), temporary, "openarm_mjcf", where=str(source))
+
+    text = source.read_text(encoding="utf-8")
+    converted = cached_model(cache_root(), "openarm_mjcf", text, [], write)
+    return changed_model("openarm", converted, _OnColumn("openarm", converted))
+
+
 def _double(robot: ET.Element) -> None:
     robot[:] = two_on_a_stand(robot, "base")
 
@@ -399,6 +416,20 @@ class _StatedLimits:
             for name, speed, effort in zip(arm["joints"], arm["max_velocity"], arm["max_effort"], strict=True):
                 if (limit := joints[name].find("limit")) is not None:
                     limit.attrib.update(velocity=f"{speed:g}", effort=f"{effort:g}")
+
+
+class _OnColumn(_StatedLimits):
+    """A change of a model for `changed_model`: `_StatedLimits`, and a column below its root."""
+
+    def __call__(self, robot: ET.Element) -> None:
+        """Changes the model, in place."""
+        root = next(link for link in robot.iter("link") if link.get("name") == _ROOT)
+        size, middle = (" ".join(f"{value:g}" for value in values) for values in _OPENARM_COLUMN_M)
+        for tag in ("visual", "collision"):
+            shape = ET.SubElement(root, tag)
+            ET.SubElement(shape, "origin", {"xyz": middle, "rpy": "0 0 0"})
+            ET.SubElement(ET.SubElement(shape, "geometry"), "box", {"size": size})
+        super().__call__(robot)
 
 
 def _mended_example(robot: str, path: str) -> Path:

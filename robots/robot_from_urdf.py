@@ -29,6 +29,7 @@ from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.sim.bodies import Body
+from unlatch.simcore.sim.collision import SELF_CLEARANCE_M
 from unlatch.simcore.sim.contacts import touching_pairs
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.model import UrdfModel
@@ -67,12 +68,16 @@ _BASE_X_M = tuple(round(0.1 * i, 1) for i in range(-4, 4))
 _BASE_HEIGHTS_M = (0.0, 0.1, 0.2, 0.3)
 _FRONT_M = 0.2
 """Largest x of the base above the table: objects come as near as 0.3 m, and their doors swing out [m]."""
-_WHEEL_CLEARANCE_M = 2e-3
-"""Distance of wheels from the table; the robot is held there [m]."""
+_WHEEL_CLEARANCE_M = 6e-3
+"""Distance of wheels from the table; the robot is held there, and planning needs 4 mm [m]."""
 _POSTURES = 60
 _OFTEN_SHARE = 0.8
 _SAME_PLACE_M = 5e-3
+_JOINED_WITHIN_M = 0.01
+"""Links with one joint, or two at the same place, between them that come nearer in some posture may touch in others."""
 _HOMES_TRIED = 40
+_HOME_CLEARANCE_M = 2 * SELF_CLEARANCE_M
+"""Distance of a hand and its arm at home: the start of an episode is spread about it, and planning needs the half."""
 
 
 def robot_from_urdf(urdf: Path, *, name: str, stated: str, reach: ReachModel) -> RobotCfg:
@@ -259,7 +264,7 @@ def _standing_points(cfg: RobotCfg, model: UrdfModel) -> tuple[Array, Array]:
 
 
 def _overlapping_links(cfg: RobotCfg, model: UrdfModel) -> list[list[str]]:
-    """Returns pairs of links inside a hand, next to a joint, or that touch in nearly every posture."""
+    """Returns pairs of links inside a hand, near each other beside a joint, or that touch in nearly every posture."""
     pairs = set()
     for arm in cfg.arms:
         inside = [name for name in model.links if model.is_below(name, arm.ee_link) and model.links[name].collisions]
@@ -268,11 +273,14 @@ def _overlapping_links(cfg: RobotCfg, model: UrdfModel) -> list[list[str]]:
     with World(WorldCfg()) as world:
         robot = Robot(world, cfg, model_path(cfg), T_world_root=base_pose(cfg))
         count: Counter[frozenset[str]] = Counter()
+        close: set[frozenset[str]] = set()
         for _ in range(_POSTURES):
             _draw_posture(robot, rng)
             count.update(touching_pairs(world, robot.body))
+            close |= touching_pairs(world, robot.body, within_m=_JOINED_WITHIN_M)
         near = _joined_links(robot.body, model)
-    pairs |= {pair for pair, times in count.items() if times >= _OFTEN_SHARE * _POSTURES or pair in near}
+    pairs |= close & near
+    pairs |= {pair for pair, times in count.items() if times >= _OFTEN_SHARE * _POSTURES}
     return sorted(sorted(pair) for pair in pairs)
 
 
@@ -321,6 +329,7 @@ def _find_home(cfg: RobotCfg, arm: ArmCfg, robot: Robot, world: World, reach: Re
     across = 0.0 if len(cfg.arms) == 1 else 0.25 * (1.0 if arm.name == "left" else -1.0)
     own = {*arm.forbidden_links, *arm.gripper.finger_links}
     tried = 0
+    narrow: Array | None = None
     kinematics = reach.kinematics(cfg, arm)
     for direction, (x, z) in product(_HOME_DIRECTIONS, _HOME_HEADS_M):
         head = cfg.scale * np.array([x, across, z])
@@ -331,8 +340,12 @@ def _find_home(cfg: RobotCfg, arm: ArmCfg, robot: Robot, world: World, reach: Re
             ahead = max(float(robot.body.link_aabb(link)[1, 0]) for link in arm.gripper.finger_links)
             if cfg.scale < 1.0 and ahead > cfg.scale * _HOME_FRONT_M:
                 continue  # a jaw that swings out may reach far
-            if not any(pair & own for pair in touching_pairs(world, robot.body)):
+            if not any(pair & own for pair in touching_pairs(world, robot.body, within_m=_HOME_CLEARANCE_M)):
                 return q
+            if narrow is None and not any(pair & own for pair in touching_pairs(world, robot.body)):
+                narrow = q
+    if narrow is not None:
+        return narrow
     raise AssetError(
         f"Arm '{arm.name}' ({arm.base_link} to {arm.ee_link}) has no home: "
         + (

@@ -80,6 +80,7 @@ class ArticulationSkill(Skill):
         self.extensions = 0
         """How often `lead_on` extended the path of the part."""
         self._missing = np.inf
+        self._was_touched = False
 
     @property
     def s(self) -> float:
@@ -255,12 +256,18 @@ class ArticulationSkill(Skill):
         return self.default_target() if target is None else target
 
     def distance_from_plan(self) -> float:
-        """Returns how far the part is from where its plan has it [rad or m]; 0 after the first contact with it."""
+        """Returns how far the part is from where its plan has it [rad or m]; 0 while a finger touches it.
+
+        It stays 0 for a part that a finger has pushed towards its goal: it may glide ahead of the finger, which comes
+        after it.
+        """
         plan, begun = self.keyframe_plan, self.commands[: self.executor.index]
         on_way = self.phase in (Phase.transit, Phase.approach) and not any(c.phase is Phase.follow for c in begun)
+        self._was_touched |= self.is_touched
         if plan is None or not plan.found or not on_way or self.is_touched:
             return 0.0
-        return abs(self.s - plan.keyframes[0].s)
+        moved = self.s - plan.keyframes[0].s
+        return 0.0 if self._was_touched and moved * (self.follow_to - self.s0) > 0.0 else abs(moved)
 
     def lead_on(self) -> None:
         """Extends the path of the part where it is over and the part has not arrived; called in every frame.

@@ -136,6 +136,9 @@ class Close(GraspingSkill):
     def check_frame(self) -> None:
         """Ends the push of a part at its stop; see `_PRESS_N`. The press of a part that moves little ends before it.
 
+        A part that a catch or its own momentum brings to the stop ahead of the hand needs no push any more: a hand that
+        came after it would hit it at full speed.
+
         A lever whose range goes on beyond closed has no stop there: its push ends when it is closed.
         """
         if not self.closed_gripper or self.cfg.planner_setting.drags:
@@ -150,7 +153,7 @@ class Close(GraspingSkill):
             self.lead_on()
             return
         force_n = float(np.asarray(self.views.fingers_link.force_mean_n.get_value()))
-        if self.part.moves_little or self._goes_on() or force_n > _PRESS_N:
+        if self.part.moves_little or self._goes_on() or force_n > _PRESS_N or not self.is_touched:
             self.executor.end_motion()
 
     def _is_pressed(self) -> bool:

@@ -14,7 +14,7 @@ from unlatch.objects.annotation import SMALL_RANGE_RAD
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.urdf.model import Joint
 
-_SHORT_SHARE = 0.05
+SHORT_SHARE = 0.05
 """A slider that moves by a smaller share of the object's largest extent may be a button."""
 MAX_OPEN_RAD = 3.1416
 """A door that turns by more than half a circle meets its own cabinet, even if the data set has no limit."""
@@ -52,7 +52,7 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
 
     if joint.kind == "prismatic" and len(fixed) and len(moved := geometry.points(moving)):
         extent = float(np.max(np.ptp(np.concatenate([fixed, moved]), axis=0)))
-        if upper - lower < _SHORT_SHARE * extent:
+        if upper - lower < SHORT_SHARE * extent:
             stands_out = float((_box_middle(moved) - _box_middle(fixed)) @ axis) >= 0.0
             return (lower, upper) if stands_out else (upper, lower)
     rises = joint.kind == "prismatic" and abs(axis[2]) > 0.7
@@ -70,7 +70,8 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
     closed = positions[0]
     if len(fixed) and len(geometry.points(moving)) and joint.kind != "continuous":
         volumes = {s: _box_volume(fixed, geometry.points(moving, {joint.name: s})) for s in positions}
-        closed = min(volumes, key=lambda s: round(volumes[s], 6))
+        # of equal boxes, as of a lever on a door, the pose in which the file draws the part
+        closed = min(volumes, key=lambda s: (round(volumes[s], 6), abs(s)))
         if joint.kind == "prismatic" and 0.0 in volumes and volumes[0.0] <= (1.0 + _FLUSH) * volumes[closed]:
             closed = 0.0  # the part is flush with the body; any further, it would move into the body
         if rises:
@@ -78,6 +79,14 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
             if most - least < _SAME_BOX * most:
                 closed = lower if axis[2] > 0 else upper
     opened = max((lower, upper), key=lambda s: abs(s - closed))
+    if joint.kind == "revolute" and lower < closed < upper and len(fixed) and len(geometry.points(moving)):
+        # to the side on which the part leaves the body
+        probes = {
+            end: closed + float(np.clip(end - closed, -_CONTINUOUS_RAD, _CONTINUOUS_RAD)) for end in (lower, upper)
+        }
+        boxes = {end: _box_volume(fixed, geometry.points(moving, {joint.name: s})) for end, s in probes.items()}
+        if abs(boxes[upper] - boxes[lower]) > _SAME_BOX * max(boxes.values()):
+            opened = max(boxes, key=lambda end: boxes[end])
     if joint.kind == "revolute":
         opened = closed + float(np.clip(opened - closed, -MAX_OPEN_RAD, MAX_OPEN_RAD))
     return closed, opened

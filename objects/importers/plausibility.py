@@ -7,14 +7,16 @@ import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
-from unlatch.objects.annotate.joints import all_joint_ends, part_names
+from unlatch.objects.annotate.joints import SHORT_SHARE, all_joint_ends, part_names
 from unlatch.objects.annotate.posing import pose_object, surface_points
 from unlatch.objects.annotate.source import LARGEST_M, ObjectGeometry, SourceObject
 from unlatch.objects.annotation import PartKind
+from unlatch.objects.friction import HOLDING, gravity_load
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes.collider_pieces import SolidPieces
 from unlatch.simcore.meshes.mesh_store import model_files
@@ -57,7 +59,14 @@ _COVERED = 0.6
 """A panel lies on a face of the body if the face covers this share of each of its extents, ..."""
 _NEAR = 1.5
 """... and its middle is within this multiple of its thickness of the face."""
+_SHALLOW = 0.2
+"""A body that reaches less far behind a panel, as a share of its smaller extent, is a frame and has no inside."""
 _PROBE_RAD = 0.2
+_DENSEST_KG_M3 = 22_600.0
+"""Density of osmium."""
+_BESIDE_SHARE = 0.25
+"""Colliders are beside what is seen if their middles are apart by this share of the link's extent along an axis, and by
+its square of the largest extent."""
 
 
 @dataclass(frozen=True)
@@ -99,12 +108,13 @@ def find_doubts(source: SourceObject) -> list[Doubt]:
     for joint in geometry.model.joints.values():
         if not joint.moves or not any(len(geometry.vertices(link)) for link in geometry.moving_links(joint)):
             continue
-        for check in (_find_swapped, _find_unit, _find_endless, _find_still, _find_inward):
+        for check in (_find_swapped, _find_unit, _find_endless, _find_still, _find_inward, _find_falling):
             found = check(geometry, joint, extent)
             if found is not None:
                 doubts.append(found)
                 joint = found.joint or joint
-    return [*doubts, *_find_bare_links(geometry)]
+    of_links = chain(_find_bare_links(geometry), _find_heavy_links(geometry), _find_displaced(geometry))
+    return [*doubts, *of_links, *_find_unstated_axes(source)]
 
 
 def write_mended(source: SourceObject, doubts: list[Doubt], folder: Path, *, force: bool) -> Path:
@@ -145,6 +155,8 @@ def _apply(root: ET.Element, doubt: Doubt) -> None:
         element = next(each for each in root.findall("joint") if each.get("name") == joint.name)
         element.set("type", joint.kind)
         _child(element, "axis").set("xyz", " ".join(map(format_number, joint.axis)))
+        if joint.friction > 0.0:
+            _child(element, "dynamics").set("friction", format_number(joint.friction))
         if joint.kind != "continuous":
             limit = _child(element, "limit")
             limit.attrib |= {"lower": format_number(joint.lower), "upper": format_number(joint.upper)}
@@ -245,10 +257,12 @@ def _find_unit(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt |
         return None
     span = joint.upper - joint.lower
     fitting = [scale for scale in _UNITS if _LEAST_SLIDE * extent < span / scale <= _MOST_SLIDE * extent]
-    if not fitting:
-        return Doubt(f"joint '{joint.name}' slides by {span:g} m, and the object measures {extent:.3g} m. Correct it.")
     usual = _usual_slide(geometry, joint)
-    unit = min(fitting, key=lambda scale: abs(np.log(span / scale / usual)))
+    unit = min([*fitting, 1.0], key=lambda scale: abs(np.log(span / scale / usual)))
+    if unit == 1.0:
+        problem = f"slides by {span:g} m, farther than the object, which measures {extent:.3g} m"
+        upper = joint.lower + usual if abs(joint.lower) <= abs(joint.upper) else joint.upper
+        return _doubt(joint, problem, replace(joint, lower=round(upper - usual, 4), upper=round(upper, 4)))
     mended = replace(joint, lower=joint.lower / unit, upper=joint.upper / unit)
     problem = (
         f"slides from {joint.lower:g} to {joint.upper:g} m, and the object measures {extent:.3g} m: its limits are "
@@ -273,6 +287,8 @@ def _find_still(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt 
     """Finds a joint that moves by its type, and not by its limits."""
     if joint.kind == "continuous" or joint.upper > joint.lower:
         return None
+    if not any(len(geometry.vertices(link)) for link in rigid_links(geometry.model, joint.child)):
+        return None  # a frame between two joints, of which the other one moves
     problem = f"is {joint.kind}, and its limits are both {joint.lower:g}" if joint.has_range else "has no limits"
     if joint.kind == "revolute":
         return _doubt(joint, problem, replace(joint, lower=0.0, upper=_QUARTER_RAD, has_range=True))
@@ -289,8 +305,8 @@ def _usual_slide(geometry: ObjectGeometry, joint: Joint) -> float:
 
 def _find_inward(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt | None:
     """Finds a joint that leads its part into the body, where the reversed axis would lead it out."""
-    if joint.kind == "continuous":
-        return None
+    if joint.kind == "continuous" or (joint.kind == "prismatic" and joint.upper - joint.lower < SHORT_SHARE * extent):
+        return None  # a button is pressed into its body
     start = min(max(0.0, joint.lower), joint.upper)
     far = max((joint.lower, joint.upper), key=lambda end: abs(end - start))
     if min(start - joint.lower, joint.upper - start) > _PROBE_RAD or far == start:
@@ -307,6 +323,21 @@ def _find_inward(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt
     if start != 0.0:
         mended = replace(joint, lower=min(start, back), upper=max(start, back))
     return _doubt(joint, f"leads its part into the body: from {start:g} to {far:.3g}", mended)
+
+
+def _find_falling(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt | None:
+    """Finds a part that falls when it is let go: the file states a friction, and it does not hold the part's weight."""
+    if joint.friction <= 0.0 or joint.upper - joint.lower < SHORT_SHARE * extent:
+        return None  # a part without a friction gets one that holds it
+    load = gravity_load(geometry.model, joint)
+    if joint.friction >= load:
+        return None
+    unit = "N" if joint.kind == "prismatic" else "N m"
+    problem = (
+        f"has a friction of {joint.friction:.3g} {unit}, and its part weighs up to {load:.3g} {unit} on it: let go, it "
+        "falls"
+    )
+    return _doubt(joint, problem, replace(joint, friction=round(HOLDING * load, 3)))
 
 
 class _Motion:
@@ -356,6 +387,8 @@ class _Motion:
         if extents[k] > _THIN * min(extents[others]) or np.any(covered[others] < _COVERED * extents[others]):
             return False
         side = 1.0 if abs(middle[k] - high[k]) < abs(middle[k] - low[k]) else -1.0
+        if max(middle[k] - low[k], high[k] - middle[k]) < _SHALLOW * min(extents[others]):
+            return False  # a door in its frame may turn to either side
         gap = abs(middle[k] - (high[k] if side > 0 else low[k]))
         step = float(np.clip(end - start, -_PROBE_RAD, _PROBE_RAD))
         moved = float((self.at(start + step) - points)[:, k].mean()) * side
@@ -377,6 +410,47 @@ def _find_bare_links(geometry: ObjectGeometry) -> Iterator[Doubt]:
             )
 
 
+def _find_unstated_axes(source: SourceObject) -> Iterator[Doubt]:
+    """Finds joints that move along or about x only because the file states no axis."""
+    for joint in [] if source.original is not None else parse_xml(source.folder / source.urdf).findall("joint"):
+        if joint.get("type") in ("revolute", "continuous", "prismatic") and joint.find("axis") is None:
+            yield Doubt(f"joint '{joint.get('name')}' states no <axis>, so it is x, 1 0 0. Add the axis.")
+
+
+def _find_heavy_links(geometry: ObjectGeometry) -> Iterator[Doubt]:
+    """Finds links that are denser than any metal."""
+    for link in geometry.model.links.values():
+        points = geometry.vertices(link.name)
+        if link.inertial is None or not len(points):
+            continue
+        volume = float(np.prod(np.ptp(points, axis=0)))
+        mass_kg = link.inertial.mass_kg
+        if volume > 0.0 and mass_kg > _DENSEST_KG_M3 * volume:
+            yield Doubt(
+                f"link '{link.name}' weighs {mass_kg:.4g} kg, which is {mass_kg / volume:.3g} kg/m^3 of its box, "
+                f"and no metal has more than {_DENSEST_KG_M3:g}. Correct its mass."
+            )
+
+
+def _find_displaced(geometry: ObjectGeometry) -> Iterator[Doubt]:
+    """Finds links whose colliders are beside what is seen of them."""
+    for link in geometry.model.links.values():
+        clouds = [
+            [shape.T_link_shape @ shape_mesh(shape).vertices for shape in shapes]
+            for shapes in (link.visuals, link.collisions)
+        ]
+        if not all(clouds):
+            continue
+        seen, touched = (np.concatenate(each) for each in clouds)
+        size = np.ptp(seen, axis=0)
+        off = np.abs((seen.min(axis=0) + seen.max(axis=0) - touched.min(axis=0) - touched.max(axis=0)) / 2)
+        if np.any(off > np.maximum(_BESIDE_SHARE * size, _BESIDE_SHARE**2 * size.max())):
+            yield Doubt(
+                f"link '{link.name}' has its <collision> up to {1e3 * off.max():.0f} mm beside its <visual>: a hand "
+                "meets what is not there. Correct the <origin> of its <collision>."
+            )
+
+
 def _doubt(joint: Joint, problem: str, mended: Joint) -> Doubt:
     unit = "m" if mended.kind == "prismatic" else "rad"
     changes: list[str] = []
@@ -384,6 +458,8 @@ def _doubt(joint: Joint, problem: str, mended: Joint) -> Doubt:
         changes.append(f"type {mended.kind}")
     if (mended.lower, mended.upper) != (joint.lower, joint.upper) or mended.kind != joint.kind:
         changes.append(f"{mended.lower:.4g} to {mended.upper:.4g} {unit}")
+    if mended.friction != joint.friction:
+        changes.append(f"friction {mended.friction:.3g} {'N' if mended.kind == 'prismatic' else 'N m'}")
     if np.any(mended.axis != joint.axis):
         changes.append(f"axis {' '.join(map(format_number, mended.axis))}")
     return Doubt(f"joint '{joint.name}' {problem}. Mend: {', '.join(changes)}.", mended)

@@ -240,11 +240,16 @@ class FingerLoads(Module):
         self._earlier_steps = len(self._steps)
 
 
-def touching_pairs(world: World, body: Body) -> set[frozenset[str]]:
-    """Returns the pairs of links of a body that overlap now, unless their contacts are switched off."""
+def touching_pairs(world: World, body: Body, *, within_m: float = 0.0) -> set[frozenset[str]]:
+    """Returns the pairs of links of a body that overlap now or are nearer than `within_m`, at most 0.02 m.
+
+    Pairs whose contacts are switched off are left out.
+    """
     p.performCollisionDetection(physicsClientId=world.client)
     points = p.getContactPoints(body.body_id, body.body_id, physicsClientId=world.client)
-    return {frozenset((body.link_names[point[3]], body.link_names[point[4]])) for point in points if point[8] < 0.0}
+    return {
+        frozenset((body.link_names[point[3]], body.link_names[point[4]])) for point in points if point[8] < within_m
+    }
 
 
 class ContactMonitor:

@@ -551,7 +551,9 @@ class _UrdfReader:
         except ValueError:
             values = []
         if len(values) != count or not all(map(math.isfinite, values)):
-            raise self._make_error(where, f"has '{text}' where {count} finite number{'s' * (count > 1)} belong")
+            raise self._make_error(
+                where, f"has '{text}' where {count} finite number{'s belong' if count > 1 else ' belongs'}"
+            )
         return values
 
     def _make_error(self, where: str, problem: str) -> AssetError:

@@ -196,3 +196,8 @@ def test_files_and_distributions_that_are_missing_are_named(tmp_path):
         distribution_file("no-such-robots", "a.urdf", where="robot 'x'")
     with pytest.raises(AssetError, match=r"package 'pybullet' .* has no file '\.\./a\.urdf'"):
         distribution_file("pybullet", "../a.urdf", where="robot 'x'")
+
+
+def test_a_file_below_the_prefix_of_the_installation_is_found():
+    path = "share/openarm_mujoco/v2/openarm_bimanual.xml"  # listed as ../../../share/...
+    assert distribution_file("openarm-mujoco", path, where="the test").name == "openarm_bimanual.xml"

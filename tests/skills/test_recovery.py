@@ -8,6 +8,7 @@ import pytest
 from tests.skills.builders import panda, part_of
 from unlatch.robots.arm_control import ArmAction
 from unlatch.simcore.geometry import Pose
+from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.commands import Phase
 from unlatch.skills.config import DisturbCfg
 from unlatch.skills.gripping import joint_load
@@ -118,3 +119,23 @@ def test_a_part_is_pushed_to_where_it_has_room_until_it_has_moved_or_is_fast(sha
         assert [nudge.next_effort() for _ in range(3)] == [0.0] * 3, "it has moved"
         found.add(sign)
     assert found == signs
+
+
+@pytest.mark.parametrize(("goal", "distance"), [(0.0, 0.0), (0.2, 0.02)])
+def test_a_part_that_a_finger_pushed_towards_its_goal_is_where_its_plan_may_have_it(goal, distance):
+    skill = SimpleNamespace(
+        keyframe_plan=SimpleNamespace(found=True, keyframes=[SimpleNamespace(s=0.1)]),
+        commands=[],
+        executor=SimpleNamespace(index=0),
+        phase=Phase.approach,
+        s0=0.1,
+        follow_to=goal,
+        s=0.08,
+        is_touched=False,
+        _was_touched=False,
+    )
+    assert ArticulationSkill.distance_from_plan(skill) == pytest.approx(0.02), "nothing of the hand has touched it"
+    skill.is_touched = True
+    assert ArticulationSkill.distance_from_plan(skill) == 0.0
+    skill.is_touched = False
+    assert ArticulationSkill.distance_from_plan(skill) == pytest.approx(distance), "it glides ahead"

@@ -169,7 +169,10 @@ class Recovery:
         reason = f"'{run.thing}' got where it should be without the hand" if is_displaced else str(run.skill.failure)
         before = last.broken_by
         if before is None or before.code in NO_FAILURES:
-            before = run.skill.failure or Failure("not_reached", f"'{run.thing}' was moved", run.skill.context.time_s)
+            message = before.message if before is not None else f"'{run.thing}' was moved"
+            if is_displaced:
+                message += " and needs it no more. A part must stay where it is let go: raise the friction of its joint"
+            before = run.skill.failure or Failure("not_reached", message, run.skill.context.time_s)
         queue.given_up = replace(before, evidence={**before.evidence, "replan": reason})
         return False
 

@@ -21,6 +21,7 @@ import yaml
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.derived_task import derive_layout
 from unlatch.configs.schema import EpisodeCfg
+from unlatch.objects.annotation import PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectSource
 from unlatch.robots.hand_shape import HandShape, hand_shapes
@@ -30,6 +31,7 @@ from unlatch.simcore.files import read_text, user_path
 from unlatch.simcore.randomization.config import RandomizationCfg, RuleCfg
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.json_values import plain
+from unlatch.simcore.recording.success_rules import MAX_SETTLE_CHANGE_M, MAX_SETTLE_CHANGE_RAD
 from unlatch.skills.catalog import derivable_skill
 from unlatch.skills.config import SkillCfg, StrategyCfg, part_acted_on
 from unlatch.skills.layout_search import LayoutSearchCfg
@@ -44,7 +46,7 @@ from unlatch.workflows.runs.statistics import wilson_interval
 
 FILE = "rehearsed.yaml"
 """Name of the file beside an object with what was proven for it, for people to read and edit."""
-VERSION = 4
+VERSION = 5
 """Raised where a rehearsal finds something else than before: older results in the cache are then made again."""
 SEED = 7_310_417
 """Seed of all trials; a run that draws the same number draws other episodes, for its configuration differs."""
@@ -413,11 +415,12 @@ class _Rehearsing:
         self._trials += 1
         self._spent += self._holds + option.more_holds
         option.trials += 1
-        option.successes += record.success
+        fell = record.success and self._falls(record)
+        option.successes += record.success and not fell
         refused = record.layout.get("preplan", {}).get("failures", ())
         option.unplaced = not record.success and bool(refused) and all(item["skill"] == LAYOUT for item in refused)
-        if not record.success:
-            option.causes[str(record.code)] += 1
+        if not record.success or fell:
+            option.causes[str(record.code or "not_reached")] += 1
         if self._trials == _ERRORS_FIRST == sum(each.causes["error"] for each in self._options):
             raise UnlatchError(
                 f"The first {_ERRORS_FIRST} trials of the rehearsal ended with an error of the program: "
@@ -426,8 +429,29 @@ class _Rehearsing:
             )
         self._keep_best(runner.cfg, record)
         outcome = "succeeded" if record.success else f"{record.code}: {record.evidence.get('message', '')}"
+        outcome = (
+            f"'{self._part.name}' moved before the hand was there; its joint needs more friction" if fell else outcome
+        )
         way = "derived strategies" if option.name == "derived" else option.name
         self._on_trial(f"unlatch: trial {self._trials}, {way}{f' {option.where}' if option.where else ''}: {outcome}")
+
+    def _falls(self, record: EpisodeRecord) -> bool:
+        """Returns whether the part moved by itself before anything of the robot touched its object."""
+        item = next((each for each in record.skills if each["joint"] is not None), None)
+        if item is None:
+            return False
+        q = record.arrays[f"objects.{item['object']}.joint_positions"][:, item["joint_index"]]
+        forces = [
+            values
+            for key, values in record.arrays.items()
+            if key.startswith(f"contacts.{self._cfg.robot.name}.")
+            and key.endswith(".force_max_n")
+            and f".{item['object']}." in key
+        ]
+        touched = np.flatnonzero(np.max(forces, axis=0) > 0.0)
+        first = int(touched[0]) if len(touched) else len(q) - 1
+        is_slider = self._part.kind is PartKind.slider
+        return bool(abs(q[first] - q[0]) > (MAX_SETTLE_CHANGE_M if is_slider else MAX_SETTLE_CHANGE_RAD))
 
     def _keep_best(self, cfg: EpisodeCfg, record: EpisodeRecord) -> None:
         moved = [item for item in record.skills if item["joint"] is not None and item["success_threshold"]]

@@ -29,7 +29,7 @@ from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.converted_body import measure_motion
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, framing_camera, take_picture
 from unlatch.simcore.sim.world import World, WorldCfg
-from unlatch.simcore.urdf.model import Shape, ShapeKind, UrdfModel, rigid_links
+from unlatch.simcore.urdf.model import Inertial, Shape, ShapeKind, UrdfModel, rigid_links
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.workflows.viewing.picture import (
     INK,
@@ -327,6 +327,9 @@ def _measure_link(
     return values
 
 
+_ANY_INERTIAL = Inertial(1.0, np.zeros(3), np.eye(3))
+
+
 def _write_painted_urdf(
     model: UrdfModel, meshes: _Meshes, colours: Mapping[str, Sequence[Rgb01]], folder: Path
 ) -> Path:
@@ -340,7 +343,8 @@ def _write_painted_urdf(
                 path.write_text(format_obj([mesh]), encoding="utf-8")
                 size, rgba = (1.0, 1.0, 1.0), (*rgb, 1.0)
                 shapes.append(Shape(ShapeKind.mesh, size, Pose.identity(), rgba=rgba, mesh=path.name, path=path))
-        links[name] = replace(link, visuals=tuple(shapes), collisions=())
+        # Bullet complains about a link without a mass
+        links[name] = replace(link, visuals=tuple(shapes), collisions=(), inertial=link.inertial or _ANY_INERTIAL)
     target = folder / "shown.urdf"
     target.write_text(UrdfModel(model.name, links, model.joints).to_urdf(), encoding="utf-8")
     return target

@@ -33,6 +33,11 @@ def write(folder: Path, part: str, *joints: str, body: str = CASE) -> Path:
     return path
 
 
+def inertial(mass_kg: float, com: str = "0 0 0") -> str:
+    inertia = '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
+    return f'<inertial><origin xyz="{com}"/><mass value="{mass_kg}"/>{inertia}</inertial>'
+
+
 def said(path: Path) -> list[str]:
     return [doubt.text for doubt in find_doubts(read_source(path))]
 
@@ -194,3 +199,61 @@ def test_of_an_sdf_the_urdf_that_was_made_of_it_is_mended(tmp_path):
     assert [doubt.text.partition(".")[0] for doubt in find_doubts(source)] == ["joint 'j' has no limits"]
     mended = read_urdf(write_mended(source, find_doubts(source), tmp_path / "mended", force=False))
     assert 0.0 < mended.joints["j"].upper < 0.1
+
+
+def test_a_button_is_pressed_into_its_body_and_is_not_doubted(tmp_path):
+    button = box("0 0 0", "0.02 0.04 0.04")
+    path = write(tmp_path, button, joint("prismatic", "0.21 0 0.25", "-1 0 0", 0, 0.006))
+    assert said(path) == []
+
+
+def test_a_door_in_a_frame_may_turn_to_either_side(tmp_path):
+    frame = boxes(("0 0.23 0.4", "0.06 0.05 0.8"), ("0 -0.23 0.4", "0.06 0.05 0.8"))
+    door = box("0 -0.2 0", "0.03 0.4 0.7")
+    for axis in ("0 0 1", "0 0 -1"):
+        path = write(tmp_path, door, joint("revolute", "0 0.2 0.37", axis, 0, 1.6), body=frame)
+        assert said(path) == [], axis
+
+
+def test_a_lid_that_its_stated_friction_does_not_hold_is_named_and_mended(tmp_path):
+    lid = inertial(1, "0.2 0 0") + box("0.2 0 0.01", "0.4 0.5 0.02")
+    hinge = joint("revolute", "-0.2 0 0.4", "0 -1 0", 0, 1.5)
+    for friction, lines in (("0", 0), ("1", 1), ("3", 0)):
+        path = write(tmp_path, lid, hinge.replace("<limit", f'<dynamics friction="{friction}"/><limit'))
+        found = said(path)
+        assert len(found) == lines, (friction, found)
+        if lines:
+            assert "its part weighs up to 1.96 N m on it: let go, it falls. Mend: friction 2.55 N m" in found[0]
+            mended = write_mended(read_source(path), find_doubts(read_source(path)), tmp_path / "mended", force=False)
+            assert read_urdf(mended).joints["j"].friction == pytest.approx(1.3 * 1.962, abs=1e-3)
+
+
+def test_a_slider_that_is_too_long_in_any_unit_gets_a_usual_range(tmp_path):
+    path = write(tmp_path, DRAWER, joint("prismatic", SLIDE, "1 0 0", 0, 1.2))
+    assert said(path) == [
+        "joint 'j' slides by 1.2 m, farther than the object, which measures 0.5 m. Mend: 0 to 0.28 m."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (('<axis xyz="0 0 -1"/>', ""), "joint 'j' states no <axis>, so it is x, 1 0 0"),
+        (('<link name="b">', f'<link name="b">{inertial(9000)}'), "link 'b' weighs 9000 kg"),
+        (('<collision><origin xyz="0.01 0.25 0.2"', '<collision><origin xyz="0 0.5 0.15"'), "beside its <visual>"),
+    ],
+)
+def test_what_has_no_mend_is_named(change, text, tmp_path):
+    path = write(tmp_path, DOOR, joint("revolute", HINGE, OUT, 0, 1.5))
+    old, new = change
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    assert any(text in line for line in said(path)), said(path)
+
+
+def test_a_door_that_turns_both_ways_opens_out_of_its_body(tmp_path):
+    for axis, sign in ((OUT, 1.0), (INTO, -1.0)):
+        path = write(tmp_path, DOOR, joint("revolute", HINGE, axis, -3.14, 3.14))
+        (part,) = annotate_source(read_source(path)).articulation.parts.values()
+        assert part.openness.closed == 0.0
+        assert sign * part.openness.open > 1.5, axis

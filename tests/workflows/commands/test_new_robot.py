@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,8 +20,10 @@ from unlatch.robots.hands import Chain, Hand, find_arm_chains, measure_hand, rea
 from unlatch.robots.models import distribution_file, model_path
 from unlatch.robots.robot_from_urdf import robot_from_urdf
 from unlatch.simcore.errors import AssetError
+from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.urdf.reader import read_urdf
+from unlatch.workflows.assets import new_robot as new_robot_module
 from unlatch.workflows.assets.new_robot import REACH, NewRobotCfg, new_robot, try_robot, urdf_reference, yaml_text
 from unlatch.workflows.runs.loading import load
 
@@ -404,6 +407,15 @@ def test_a_hand_that_presses_too_little_fails_its_test(write_arm):
     assert (grip.passed, lift.passed, path.passed) == (False, False, True)
     assert "FAILED: closes on a bar of 20 mm with 0.0 N (told" in grip.line
     assert "it slips out of the hand" in lift.line
+
+
+def test_a_joint_at_its_limit_leaves_the_lift_to_the_others():
+    jacobian = np.zeros((6, 2))
+    jacobian[2] = 1.0  # each of two joints lifts the hand
+    kinematics = SimpleNamespace(n_q=2, jacobian=lambda q: jacobian, pose=lambda q: Pose.identity())
+    arm = SimpleNamespace(keypoints={"tool_head": [0.0, 0.0, 0.0]}, lower=[-1.0, -1.0], upper=[0.5, 1.0])
+    change = new_robot_module._step_up(kinematics, arm, np.array([0.5, 0.0]), np.array([0.0, 0.0, 0.01]))
+    assert change == pytest.approx([0.0, 0.01], abs=1e-4)
 
 
 @pytest.mark.slow

@@ -236,3 +236,14 @@ def test_a_shown_frame_has_the_recorded_state(data_set):
                 scene.state_dict()["objects.drawer.joint_positions"],
                 found.arrays["objects.drawer.joint_positions"][frame],
             )
+
+
+def test_fingers_of_a_later_attempt_are_those_of_its_entry():
+    record = SimpleNamespace(
+        skills=[{"entry": 0}, {"entry": 0, "attempt": 1}],
+        arrays={"robots.r.left.gripper_opening": np.array([[0.01, 0.02], [-0.001, -0.002]])},
+    )
+    cfg = SimpleNamespace(robot=SimpleNamespace(name="r"), skills=[SimpleNamespace(arm="left")])
+    robot = SimpleNamespace(arm=lambda name: SimpleNamespace(name=name))
+    shown = SimpleNamespace(record=record, episode=SimpleNamespace(cfg=cfg, scene=SimpleNamespace(robot=robot)))
+    assert phase_pictures._finger_openings(shown, 1).tolist() == [0.02, 0.0]

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
 import pytest
 import yaml
 
@@ -96,6 +97,24 @@ def test_derived_strategies_that_work_are_kept_without_other_candidates(cfg, phy
     assert len(physics.trials) == rehearsal.PLAIN_TRIALS
     assert [item["name"] for item in found.proven] == [item.strategy for item in entry_of(cfg).entries_by_strategy()]
     assert found.apply(cfg).skills == [replace(entry, order=[]) for entry in cfg.skills]
+
+
+def test_a_part_that_falls_shut_before_the_hand_is_there_proves_nothing(cfg, physics, monkeypatch):
+    physics.works = {entry_of(cfg).strategy: 99}
+    run = physics.run
+    moved = {"joint": "j", "joint_index": 0, "object": "object", "s0": 0.6, "s_end": 0.0, "success_threshold": 0.05}
+    force = "contacts.franka_panda.left.object.fingers_link.force_max_n"
+
+    def run_until_touched(touch: int) -> Rehearsal:
+        q = np.linspace(0.6, 0.0, 11)[:, None]
+        arrays = {"objects.object.joint_positions": q, force: (np.arange(10) >= touch).astype(float)}
+        monkeypatch.setattr(Runner, "run", lambda *args: replace(run(*args), skills=[moved], arrays=arrays))
+        return rehearse(cfg, fresh=True)[0]
+
+    assert run_until_touched(0).proven, "the hand moves it from the first frame on"
+    fell = run_until_touched(5)
+    assert not fell.proven
+    assert fell.failed[0]["causes"]["not_reached"] == fell.failed[0]["trials"]
 
 
 def test_one_failure_of_the_derived_strategies_is_not_the_end_of_them(cfg, physics):
