@@ -25,6 +25,7 @@ from unlatch.objects.mechanisms import Mimic, Spring
 from unlatch.objects.scene_object import OVERLAP_M, SPINDLE_KG_M2
 from unlatch.robots.description import ArmCfg, GripperCfg, RobotCfg, base_pose
 from unlatch.robots.models import model_path
+from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.registry import import_extra
 from unlatch.simcore.urdf.model import Inertial, Joint, Link, Shape, ShapeKind, UrdfModel, rigid_links
@@ -104,6 +105,7 @@ def build_mujoco_scene(robot: RobotCfg, assets: Mapping[str, ObjectAsset], layou
     Raises:
         PluginError: MuJoCo is not installed.
         AssetError: A shape has no counterpart in MuJoCo.
+        ConfigError: An object is not fastened.
     """
     mj = import_extra("mujoco", extra="bench", needed_by="The second engine")
     spec = mj.MjSpec()
@@ -113,6 +115,8 @@ def build_mujoco_scene(robot: RobotCfg, assets: Mapping[str, ObjectAsset], layou
     _add_robot(build, robot)
     objects = {}
     for name, asset in assets.items():
+        if not asset.fixed:
+            raise ConfigError(f"Object '{name}' is not fastened, which the second engine does not do. Set fixed=true.")
         place = layout.objects[name]
         if place.plinth_size_m is not None and place.T_world_plinth is not None:
             _add_box(build, plinth_name(name), place.plinth_size_m, place.T_world_plinth)

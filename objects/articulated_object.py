@@ -57,6 +57,8 @@ class ObjectAsset:
     """Values that the generator drew or the importer chose; recorded with the episode."""
     rests_on: RestsOn = RestsOn.bottom
     """The side that is down."""
+    fixed: bool = True
+    """Whether an articulated object is fastened where it stands."""
     files: tuple[Path, ...] = field(default=(), compare=False, repr=False)
     """Files and folders that it was read from; if one changes, it is another object. Empty for a generated object."""
     write_textured: Callable[[], Path] | None = field(default=None, compare=False, repr=False)
@@ -119,6 +121,11 @@ class ObjectAsset:
     def free(self) -> bool:
         """Whether a hand can carry the object away."""
         return self.articulation.free
+
+    @property
+    def can_move(self) -> bool:
+        """Whether the whole object moves if it is pushed: it is free, or nothing fastens it."""
+        return self.free or not self.fixed
 
     @cached_property
     def regions(self) -> dict[str, Region]:

@@ -232,6 +232,8 @@ class ObjectCfg:
     """The side that is down: `bottom` (as the object stands), `back`, `left`, `right`, `front` or `top`, left and right
     as seen from in front. With `any`, the search of `artpreplan` also tries the other sides on which it would lie
     stably."""
+    fixed: bool = True
+    """Whether the object is fastened where it stands. Without, it stands by its weight alone, and may slide or tip."""
     cache_dir: str | None = None
     """Where converted objects are kept, see `unlatch.simcore.cache`; generated ones are not kept."""
 

@@ -31,7 +31,7 @@ from unlatch.objects.friction import holding_friction, joint_friction
 from unlatch.objects.procedural.catalog import GENERATORS, first_matching_seed
 from unlatch.objects.validation import check_articulation
 from unlatch.simcore.cache import CACHE_VARIABLE, FileCache, content_hash
-from unlatch.simcore.errors import count_noun
+from unlatch.simcore.errors import ConfigError, count_noun
 from unlatch.simcore.files import user_path
 from unlatch.simcore.geometry import turn_to_x
 from unlatch.simcore.registry import DISTRIBUTION
@@ -146,11 +146,30 @@ def _read_instance(cfg: ObjectCfg) -> ObjectAsset:
         asset = _lay_down(asset, cfg)
     check_articulation(asset)
     asset = _with_closing_forces(asset)
+    if not cfg.fixed:
+        asset = _unfastened(asset)
     if cfg.size is None or cfg.size == 1.0:
         return asset
     from unlatch.objects.turned_object import scaled_object
 
     return scaled_object(asset, cfg.size)
+
+
+def _unfastened(asset: ObjectAsset) -> ObjectAsset:
+    """Returns an articulated object that nothing fastens.
+
+    Raises:
+        ConfigError: It is an object to carry, or its body has no mass.
+    """
+    inertial = asset.model.links[asset.model.root].inertial
+    if asset.free or inertial is None or inertial.mass_kg <= 0.0:
+        why = "is carried and never fastened" if asset.free else "has a body without mass, which cannot move"
+        raise ConfigError(
+            f"object.fixed=false has no meaning for {asset.category} '{asset.instance}': it {why}. Remove the key"
+            + ("." if asset.free else ", or give its root link a mass."),
+            key="object.fixed",
+        )
+    return asset.changed(fixed=False)
 
 
 def _files_of(asset: ObjectAsset) -> list[Path]:

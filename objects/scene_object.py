@@ -79,14 +79,17 @@ class SceneObject(Module):
             self._ignore_overlaps()
         if asset.free:
             body.set_rolling_friction(ROLLING_FRICTION_M)
+        if asset.can_move:
             self.root_linear_velocity = Buffer()
             self.root_angular_velocity = Buffer()
 
     def _ignore_overlaps(self) -> None:
         """Switches contacts off between links that overlap while all parts rest: their colliders are too coarse.
 
-        Links that meet in another pose, as a drawer and the door before it, stay solid.
+        Links that meet in another pose, as a drawer and the door before it, stay solid. Links that no joint moves
+        relative to each other never touch.
         """
+        self.body.ignore_rigid_pairs()
         if self.asset.articulation.mechanisms:
             self.set_joints(self.asset.rest_positions)
         else:
@@ -99,9 +102,14 @@ class SceneObject(Module):
         """Whether a hand can carry the object away."""
         return self.asset.free
 
+    @property
+    def can_move(self) -> bool:
+        """Whether the whole object moves if it is pushed."""
+        return self.asset.can_move
+
     def speed(self) -> float:
-        """Returns the speed of the farthest point of a free object now, at most [m/s]; of another one 0."""
-        if not self.free:
+        """Returns the speed of the farthest point of the object now, at most [m/s]; 0 of one that is fastened."""
+        if not self.can_move:
             return 0.0
         linear, angular = self.body.root_velocity()
         reach = float(np.linalg.norm(self.asset.bounds_obj, axis=1).max())
@@ -183,7 +191,7 @@ class SceneObject(Module):
             joint_positions=positions,
             joint_velocities=velocities,
         )
-        if self.free:
+        if self.can_move:
             linear, angular = self.body.root_velocity()
             self._hold(root_linear_velocity=linear, root_angular_velocity=angular)
 
@@ -197,7 +205,7 @@ class SceneObject(Module):
         positions = self.joint_positions.get_value()
         if positions is not None:
             self.body.set_joint_positions(self.joint_names, positions, self.joint_velocities.get_value())
-        if self.free:
+        if self.can_move:
             linear, angular = self.root_linear_velocity.get_value(), self.root_angular_velocity.get_value()
             if linear is not None and angular is not None:
                 self.body.set_root_velocity(linear, angular)

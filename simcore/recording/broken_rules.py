@@ -143,6 +143,9 @@ def _rules_broken_while_running(skill: JudgedSkill, rows: slice) -> Iterator[Bro
     for row, hand, force_n in measurements.overload_rows(record, skill.entry, rows, rule.finger_force_limit_n)[:1]:
         evidence = {**skill.label, "hand": hand, "force_n": force_n, "limit_n": rule.finger_force_limit_n}
         yield BrokenRule(row + 1, "overload", evidence)
+    for row, moved_m, turned in measurements.moved_object_rows(record, skill.entry, rows):
+        evidence = {**skill.label, "object": skill.entry["object"], "moved_m": moved_m, "turned_rad": turned}
+        yield BrokenRule(row + 1, "moved_object", evidence)
     if rule.process_valid_enabled:
         for row, body, speed in measurements.overspeed_rows(record, rows)[:1]:
             evidence = {**skill.label, "body": body, "speed": speed, "limit": success_rules.MAX_JOINT_SPEED}

@@ -38,7 +38,7 @@ _EFFORTS_MEAN = ".joint_efforts_mean"
 _NAME = r"[A-Za-z0-9_-]+"
 
 FINGER_JOINTS = "arms with finger joints"
-FREE_OBJECTS = "free objects"
+FREE_OBJECTS = "objects that nothing fastens"
 JUDGED_OBJECTS = "objects whose contacts are judged"
 MECHANISMS = "mechanisms that hold joints"
 REGIONS = "regions"
@@ -191,7 +191,7 @@ KEYS: tuple[KeySpec, ...] = (
         "objects.<object>.root_linear_velocity",
         (3,),
         "m/s",
-        "Only for free objects: velocity of the origin of the root link, world frame.",
+        "Only for objects that nothing fastens: velocity of the origin of the root link, world frame.",
         _SINGLE,
         FREE_OBJECTS,
     ),
@@ -199,7 +199,7 @@ KEYS: tuple[KeySpec, ...] = (
         "objects.<object>.root_angular_velocity",
         (3,),
         "rad/s",
-        "Only for free objects: angular velocity of the root link, world frame.",
+        "Only for objects that nothing fastens: angular velocity of the root link, world frame.",
         _SINGLE,
         FREE_OBJECTS,
     ),

@@ -97,6 +97,23 @@ def overspeed_rows(record: EpisodeRecord, rows: slice) -> list[tuple[int, str, f
     return _first_rows_above(record, "speeds.", ".max", rows, success_rules.MAX_JOINT_SPEED)
 
 
+def moved_object_rows(record: EpisodeRecord, skill: Mapping[str, Any], rows: slice) -> list[tuple[int, float, float]]:
+    """Returns the first row in which the object of a skill, of which a part moves, has moved too far as a whole.
+
+    Returns:
+        [(row, distance [m], angle [rad])] from the state at which the rows begin; empty: it stayed, or is fastened.
+    """
+    key = f"objects.{skill.get('object')}.root"
+    if skill.get("joint_index") is None or f"{key}_linear_velocity" not in record.arrays:
+        return []
+    end = None if rows.stop is None else rows.stop + 1
+    places, quats = (record.arrays[f"{key}_{word}"][rows.start : end] for word in ("position", "quat_xyzw"))
+    moved = np.linalg.norm(places - places[0], axis=1)
+    turned = 2.0 * np.arccos(np.clip(np.abs(quats @ quats[0]), 0.0, 1.0))
+    far = (moved > success_rules.MAX_OBJECT_MOVED_M) | (turned > success_rules.MAX_OBJECT_TURNED_RAD)
+    return [(rows.start + int(at) - 1, float(moved[at]), float(turned[at])) for at in np.flatnonzero(far)[:1]]
+
+
 def _first_rows_above(
     record: EpisodeRecord, prefix: str, suffix: str, rows: slice, limit: float
 ) -> list[tuple[int, str, float]]:

@@ -38,7 +38,7 @@ STAGES: dict[str, str] = {
     "goal": "The goal was reached.",
 }
 """Stages of an episode of a policy, and what an episode that came no further looks like."""
-VIOLATIONS = ("collision", "overload", "overspeed")
+VIOLATIONS = ("collision", "overload", "moved_object", "overspeed")
 """Codes of the rules that a policy can break while its episode goes on."""
 
 

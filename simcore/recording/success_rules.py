@@ -26,6 +26,10 @@ MAX_SETTLE_CHANGE_M = 0.005
 """Largest change of a slider while the scene settles that counts as standing still [m]."""
 MAX_SETTLE_SHARE = 0.1
 """The same for parts that move little, as a share of their range."""
+MAX_OBJECT_MOVED_M = 0.02
+"""How far the root of an articulated object that nothing fastens may move while a skill acts on its part [m]."""
+MAX_OBJECT_TURNED_RAD = 0.1
+"""How far it may turn [rad]."""
 FORBIDDEN_VIEWS = ("fingers_base", "forbid_collision", "environment")
 """Contact views in which a force above the skill's threshold is a collision."""
 OBJECT_VIEWS = ("furniture", "other_objects")
@@ -96,6 +100,7 @@ FAILURE_CODES: dict[str, str] = {
     "overload": "A finger bore more than its gripper allows for longer than 20 ms.",
     "grasp_missed": "The fingers never touched the moving part.",
     "slipped": "The fingers touched the part and lost it.",
+    "moved_object": "The object itself slid or tipped, which nothing fastens.",
     "not_reached": "The joint did not move as far as required.",
     "unsettled": "The goal was reached, but it did not last while the scene settled.",
     "overspeed": "A joint of the robot or of an object was faster than allowed.",

@@ -129,7 +129,9 @@ def _merge(expected: Any, got: Any) -> Any:
     return expected
 
 
-ABORT_CODES = frozenset(FAILURE_CODES) - {"collision", "overload", "not_reached", "unsettled", "overspeed"}
+ABORT_CODES = frozenset(FAILURE_CODES) - {
+    *("collision", "overload", "moved_object", "not_reached", "unsettled", "overspeed")
+}
 """Codes of attempts that may be stopped early for a reason that the arrays do not show."""
 
 

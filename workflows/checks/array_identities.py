@@ -159,7 +159,7 @@ def _object_problems(
         at_start = [[placed["joint_positions"].get(joint, 0.0) for joint in joints]]
         yield from _differing(f"{key}.joint_positions", s[:1], at_start, why="the layout")
     root_p, root_quat = arrays[f"{key}.root_position"], arrays[f"{key}.root_quat_xyzw"]
-    if asset.free:
+    if asset.can_move:
         yield from _rest_problems(key, placed, root_p, root_quat)
     elif not randomizes(cfg, name, *POSES):
         for word, value in (("root_position", placed["position"]), ("root_quat_xyzw", placed["quat_xyzw"])):

@@ -457,7 +457,7 @@ def array_names(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], record: Epis
         "robot arm object": [{**arm, "object": name} for arm in arms for name in acted_on],
         "body": [{"body": name} for name in (robot, *assets)],
         FINGER_JOINTS: arms,
-        FREE_OBJECTS: [each for each in objects if assets[str(each["object"])].free],
+        FREE_OBJECTS: [each for each in objects if assets[str(each["object"])].can_move],
         JUDGED_OBJECTS: objects if any(skill.scene_force_threshold_n is not None for skill in cfg.skills) else [],
         REGIONS: [{"object": name, "region": region} for name, region in recorded_regions(cfg, assets)],
         MECHANISMS: [

@@ -483,7 +483,7 @@ _OF_PLANNER = ("skills.", "labels.")
 """Beginnings of the keys of arrays that the planner or the policy writes."""
 _OF_JUDGE = ("first_violation", "zero_force_contacts")
 """Keys of an entry of `skills` that the judge writes."""
-_JUDGED_CODES = ("collision", "overload", "overspeed", "timeout")
+_JUDGED_CODES = ("collision", "overload", "moved_object", "overspeed", "timeout")
 """Failure codes that the judge alone finds, in the forces, speeds and times of frames."""
 _IN_WORDS = ("message", "phase")
 """Keys of evidence that depend on what the planner does."""

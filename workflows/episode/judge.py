@@ -20,10 +20,13 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.carrying_conditions import ObjectPoses
 from unlatch.objects.scene_object import SceneObject
 from unlatch.robots.arm_control import Action
+from unlatch.simcore.geometry import Array
 from unlatch.simcore.recording.success_rules import (
     AT_SHARE,
     BYSTANDER_VIEW,
     MAX_JOINT_SPEED,
+    MAX_OBJECT_MOVED_M,
+    MAX_OBJECT_TURNED_RAD,
     MIN_CONTACT_SHARE,
     MOVING_STEP,
 )
@@ -321,6 +324,8 @@ class Judge:
             moved = MovedJoint(joint, index, s, s)
             self.goal.act_on((name, index), s)
         run = SkillRun(skill, part, moved, chain_index, stage, self._frame, self.goal.poses, conditions)
+        if part is not None and item.can_move:
+            run.start_root = _root_of(item)
         if earlier is not None:
             run.continue_from(earlier)
         self.runs.append(run)
@@ -369,6 +374,8 @@ class Judge:
             self._check_forces(run)
         for run in self.current:
             self._check_loads(run)
+        for run in self.current:
+            self._check_place(run)
         for run in self.current:
             self._check_speeds(run, speeds)
         time_s, allowed_s = self._scene.world.time_s, self._cfg.task.max_duration_s
@@ -586,6 +593,26 @@ class Judge:
             )
             self._failures.append(run.label_failure(failure))
 
+    def _check_place(self, run: SkillRun) -> None:
+        """Judges whether the object of a part has moved as a whole, if nothing fastens it."""
+        item = self._scene.objects[run.object_name]
+        if run.start_root is None or run.object_moved:
+            return
+        place, quat_xyzw = _root_of(item)
+        moved_m = float(np.linalg.norm(place - run.start_root[0]))
+        turned = 2.0 * math.acos(min(1.0, abs(float(quat_xyzw @ run.start_root[1]))))
+        if moved_m > MAX_OBJECT_MOVED_M or turned > MAX_OBJECT_TURNED_RAD:
+            run.object_moved = True
+            failure = self._failure(
+                "moved_object",
+                f"'{run.object_name}' moved by {moved_m:.3f} m and turned by {turned:.2f} rad (allowed "
+                f"{MAX_OBJECT_MOVED_M:g} m and {MAX_OBJECT_TURNED_RAD:g} rad)",
+                object=run.object_name,
+                moved_m=moved_m,
+                turned_rad=turned,
+            )
+            self._failures.append(run.label_failure(failure))
+
     def _check_speeds(self, run: SkillRun, speeds: FrameSpeeds) -> None:
         if not run.rule.process_valid_enabled or not run.process_valid:
             return
@@ -609,3 +636,9 @@ class Judge:
 
     def _failure(self, code: str, message: str, **evidence: object) -> Failure:
         return Failure(code, message, self._scene.world.time_s, evidence)
+
+
+def _root_of(item: SceneObject) -> tuple[Array, Array]:
+    """Returns position (3,) [m] and quaternion xyzw (4,) of the root link of an object, as the record has them."""
+    place, quat_xyzw = item.root_position.get_value(), item.root_quat_xyzw.get_value()
+    return np.asarray(place), np.asarray(quat_xyzw)

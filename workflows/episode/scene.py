@@ -167,14 +167,15 @@ class EpisodeScene:
         )
 
     def let_rest(self, layout: Layout) -> str | None:
-        """Simulates until free objects rest, before an episode begins; the clock of the world then starts at 0.
+        """Simulates until objects that nothing fastens rest, before an episode begins.
 
+        The clock of the world then starts at 0.
         Arms and joints of objects are put back where the layout has them.
 
         Returns:
             Which object does not rest where it was put, in words; None if all do.
         """
-        free = {name: (item, item.body.root_pose()) for name, item in self.objects.items() if item.free}
+        free = {name: (item, item.body.root_pose()) for name, item in self.objects.items() if item.can_move}
         if not free:
             return None
         quiet = 0
@@ -380,7 +381,7 @@ def build_scene(
             T_world_root=place.T_world_root,
             friction=OBJECT_FRICTION,
             self_collision=asset.articulation.has_solid_parts,
-            fixed=not asset.free,
+            fixed=not asset.can_move,
             face_contacts=name in with_knobs,
         )
         body.semantic_class = asset.category

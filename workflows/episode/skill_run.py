@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from unlatch.objects.carrying_conditions import ObjectPoses
 from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.recording.success_rules import SuccessRule
@@ -65,6 +67,10 @@ class SkillRun:
     process_valid: bool = True
     overloaded: bool = False
     """Whether a finger of the arm bore more than its limit."""
+    start_root: tuple[np.ndarray, np.ndarray] | None = None
+    """Position [m] and quaternion xyzw of the root of its object at the start; None: it is fastened, or carried."""
+    object_moved: bool = False
+    """Whether the object itself moved too far, which nothing fastens."""
     pressed_n: float | None = None
     """Largest mean force of a frame on a finger while the hand led the part with something between its fingers [N]."""
     touching_frames: int = 0
@@ -91,8 +97,8 @@ class SkillRun:
 
     @property
     def broke_rule(self) -> bool:
-        """Whether a contact, a force or a speed broke a rule in it."""
-        return self.overloaded or not (self.collision_valid and self.process_valid)
+        """Whether a contact, a force, a speed or a motion of the object broke a rule in it."""
+        return self.overloaded or self.object_moved or not (self.collision_valid and self.process_valid)
 
     @property
     def object_name(self) -> str:

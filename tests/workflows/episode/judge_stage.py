@@ -71,6 +71,10 @@ class FakeObject:
             articulation=SimpleNamespace(part=part.__getitem__, parts=part),
         )
         self.body = SimpleNamespace(joint_states=lambda: (self.s.copy(), None))
+        self.can_move = False
+        self.root = Pose.identity()
+        self.root_position = SimpleNamespace(get_value=lambda: self.root.p)
+        self.root_quat_xyzw = SimpleNamespace(get_value=lambda: self.root.quat_xyzw)
 
     def joint_index(self, name: str) -> int:
         return self.joint_names.index(name)

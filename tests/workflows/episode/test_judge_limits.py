@@ -5,6 +5,7 @@ import math
 import pytest
 
 from tests.workflows.episode.judge_stage import HZ, TOO_FAST, Stage, hit, make_free, make_skill, two_arms
+from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.success_rules import MAX_JOINT_SPEED
 from unlatch.simcore.sim.bodies import JointInfo
 from unlatch.skills.commands import Phase
@@ -108,6 +109,42 @@ class TestForces:
         stage.violate(TABLE)
         stage.frames(3, speeds=TOO_FAST)
         assert stage.codes() == ["collision", "overspeed"]
+
+
+class TestPlace:
+    """Objects that nothing fastens stay where they are."""
+
+    @pytest.mark.parametrize(
+        ("moved_m", "yaw", "said"),
+        [
+            (0.0199, 0.099, None),
+            (0.021, 0.0, "'oven' moved by 0.021 m and turned by 0.00 rad (allowed 0.02 m and 0.1 rad)"),
+            (0.0, 0.12, "'oven' moved by 0.000 m and turned by 0.12 rad (allowed 0.02 m and 0.1 rad)"),
+        ],
+    )
+    def test_an_object_that_nothing_fastens_may_hardly_move(self, moved_m, yaw, said):
+        stage = Stage(make_skill())
+        stage.oven.can_move = True
+        stage.oven.root = start = Pose.from_translation((1.0, 2.0, 0.0))
+        run = stage.begin()
+        stage.oven.root = start @ Pose.from_rpy((0.0, moved_m, 0.0), (0.0, 0.0, yaw))
+        stage.frames(2)
+        assert stage.codes() == ([] if said is None else ["moved_object"])
+        assert run.broke_rule is (said is not None)
+        if said is not None:
+            assert stage.failure.message == said
+            assert stage.failure.evidence["moved_m"] == pytest.approx(moved_m)
+            assert stage.failure.evidence["turned_rad"] == pytest.approx(yaw, abs=1e-9)
+
+    def test_the_place_counts_from_where_the_skill_begins_and_not_of_a_fastened_object(self):
+        stage = Stage(make_skill(), make_skill())
+        stage.begin(0)
+        stage.oven.root = Pose.from_translation((1.0, 0.0, 0.0))
+        stage.frame()
+        stage.oven.can_move = True
+        stage.begin(1)
+        stage.frame()
+        assert stage.codes() == []
 
 
 class TestSpeeds:

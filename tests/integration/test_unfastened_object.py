@@ -1,0 +1,57 @@
+"""Objects that nothing fastens: they stand by their weight, and an episode fails if they slide or tip."""
+
+import numpy as np
+import pytest
+
+import unlatch
+from unlatch.objects import ObjectCfg, load_object
+from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.recording.measurements import moved_object_rows
+from unlatch.simcore.recording.verdict import recompute_success
+from unlatch.workflows.runs.runner import EpisodeRunner
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture(scope="module")
+def slid():
+    """A light box that slides while its lid is pulled open."""
+    with EpisodeRunner(unlatch.load("open_box", "object.fixed=false", seed=1)) as runner:
+        return runner.run(0)
+
+
+def test_a_box_that_slides_as_its_lid_is_pulled_fails_with_moved_object(slid):
+    assert slid.code == "moved_object"
+    verdict = recompute_success(slid)
+    assert (verdict.code, verdict.evidence["frame"]) == (slid.code, slid.evidence["frame"])
+    for key in ("moved_m", "turned_rad"):
+        assert verdict.evidence[key] == pytest.approx(slid.evidence[key], abs=1e-12)
+
+
+def test_a_record_that_denies_the_motion_of_the_box_is_judged_otherwise(slid):
+    places = slid.arrays["objects.box.root_position"].copy()
+    quats = slid.arrays["objects.box.root_quat_xyzw"].copy()
+    entry = next(each for each in slid.skills if each["name"] == "open")
+    start = slice(entry["frame_start"], None)
+    ((row, moved_m, turned),) = moved_object_rows(slid, entry, start)
+    assert row + 1 == slid.evidence["frame"]
+    assert moved_m > 0.02 or turned > 0.1
+    slid.arrays["objects.box.root_position"][:] = places[0]
+    slid.arrays["objects.box.root_quat_xyzw"][:] = quats[0]
+    assert moved_object_rows(slid, entry, start) == []
+    assert recompute_success(slid).code != "moved_object"
+    slid.arrays["objects.box.root_position"][:], slid.arrays["objects.box.root_quat_xyzw"][:] = places, quats
+
+
+def test_a_fastened_object_is_never_said_to_have_moved():
+    with EpisodeRunner(unlatch.load("open_box", seed=1)) as runner:
+        record = runner.run(0)
+    assert record.success
+    assert "objects.box.root_linear_velocity" not in record.arrays
+    assert moved_object_rows(record, record.skills[-1], slice(0, None)) == []
+
+
+def test_an_object_to_carry_needs_no_key_to_be_free():
+    cfg = ObjectCfg(name="can", category="can", instance="0", fixed=False)
+    with pytest.raises(ConfigError, match=r"object\.fixed=false has no meaning for can '0': it is carried"):
+        load_object(cfg, rng=np.random.default_rng(0))
