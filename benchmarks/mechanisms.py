@@ -39,6 +39,7 @@ TASKS = (
     "set_oven_knob_to_3",
     "open_safe_by_dial",
     "childproof_bottle",
+    "toolbox_clasps",
 )
 HELD = (
     "pull_door_with_lever",
@@ -47,6 +48,7 @@ HELD = (
     "both_cabinet_doors",
     "open_safe_by_dial",
     "childproof_bottle",
+    "toolbox_clasps",
 )
 """Tasks in which a robot can try to move what is held."""
 

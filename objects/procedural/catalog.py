@@ -51,6 +51,7 @@ _SUMMARIES = {
         "locked_safe": "a safe whose dial frees a lever, and the lever its door",
         "push_latch_cabinet": "a cabinet whose door pops out when it is pressed",
         "telescopic_drawer": "a chest with drawers on telescopic rails",
+        "toolbox": "a toolbox whose lid two clasps hold",
     },
     "toilet": {
         "toilet": "a children's toilet with a hinged lid",

@@ -39,10 +39,12 @@ from unlatch.objects.procedural.cabinets import (
     _cabinet_doors,
     _paint_cabinet,
 )
-from unlatch.objects.procedural.colours import CHROME, darker
-from unlatch.objects.procedural.doors import BoxWithDoors, Door
-from unlatch.objects.procedural.handles import EdgeHandle, PanelGrip, bar
-from unlatch.objects.procedural.links import DRAWER_FRONT, LinkBuilder, PanelBuilder, X, door_frame
+from unlatch.objects.procedural.colours import CHROME, DARK, darker
+from unlatch.objects.procedural.doors import BoxWithDoors, Door, numbered
+from unlatch.objects.procedural.fittings import add_turning_knob, turning_knob
+from unlatch.objects.procedural.handles import EdgeHandle, PanelGrip, bar, handle
+from unlatch.objects.procedural.lids import _BOX, _build_box
+from unlatch.objects.procedural.links import DRAWER_FRONT, FRONT, LinkBuilder, PanelBuilder, X, door_frame
 from unlatch.objects.procedural.openings import LEVER, add_lever
 from unlatch.objects.procedural.parameters import Drawn, derived, uniform, whole
 
@@ -329,3 +331,34 @@ locked_safe = ObjectGenerator(
         add_after_handle=_add_dial_ring,
     ),
 )
+
+
+# Toolbox: two twist clasps hold the lid, as the butterfly latches of cases; each turns by a quarter.
+
+_draw_clasp = turning_knob(diameter=(0.044, 0.052), depth=(0.030, 0.036))
+_TOOLBOX = {
+    **_BOX,
+    "width_m": uniform(0.36, 0.44),
+    "depth_m": uniform(0.20, 0.26),
+    "height_m": uniform(0.16, 0.21),
+    "handle": handle({"knob": 0.4, "bar": 0.6}, length=(0.09, 0.14)),
+    "clasp": lambda rng, p: replace(_draw_clasp(rng, p), style="blade", range_rad=1.57),
+    "clasp_share": uniform(0.62, 0.74),  # place of the clasps, as a share of half the width
+    "clasp_drop_m": uniform(0.045, 0.055),  # below the upper edge of the box
+    "clasp_free_rad": uniform(0.9, 1.1),
+}
+
+
+def _build_toolbox(assembly: Assembly, p: Drawn) -> None:
+    _build_box(assembly, p)
+    x1, edge = p.depth_m / 2, (p.depth_m / 2 - p.wall_m / 2, 0.0, p.height_m)
+    lid = assembly.parts["lid"].joint
+    for number, side in enumerate((-1.0, 1.0)):
+        name, at = numbered("knob", number), (x1, side * p.clasp_share * p.width_m / 2, p.height_m - p.clasp_drop_m)
+        add_turning_knob(
+            assembly, name, p.clasp, frame=FRONT, parent="body", at=at, edge=edge, rgba=CHROME, mark=DARK
+        )  # fmt: skip
+        assembly.mechanisms[f"clasp_{number}"] = Latch(lid, assembly.parts[name].joint, free_at=p.clasp_free_rad)
+
+
+toolbox = ObjectGenerator("toolbox", _TOOLBOX, _build_toolbox)

@@ -105,7 +105,8 @@ def _leaf(p: Drawn) -> list[Door]:
     door = Door.inset(_door_frame(p), p, thickness_m=p.leaf_m, hold=hold, handle=EdgeHandle(), rgba=p.leaf_colour)
     if _opens_away(p):  # at the back of its frame, where its hinge lies in its back face
         at, frame = (-p.depth_m / 2, *door.at[1:]), door.frame
-        swing = PanelFrame(across=frame.across, out=tuple(-v for v in frame.out))
+        x, y, z = frame.out
+        swing = PanelFrame(across=frame.across, out=(-x, -y, -z))
         door = replace(door, at=at, out=(0.0, p.leaf_m), swing=swing)
     push = door.frame.at(0.78 * door.span[1], _lever_axis(p, door)[1] - door.up * 0.12, 0.0)
     return [replace(door, push=push)]

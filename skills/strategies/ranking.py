@@ -168,8 +168,9 @@ def _derive_grasps(
     skill: str, asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float], asked: float | None
 ) -> list[Strategy]:
     """Returns the strategies of a hand that grasps a part to open or turn it; see `derive_strategies`."""
-    if skill == "open" and (held := held_to_open(asset, part, start[1])) is not None:
-        return _derive_grasps_of_other(asset, part, held, hand, start)
+    lever = held_to_open(asset, part, start[1]) if skill == "open" else None
+    if lever is not None:
+        return _derive_grasps_of_other(asset, part, lever, hand, start)
     if part.handle.type is HandleType.none and (drags := _derive_drags(skill, asset, part, hand, start, asked)):
         return drags
     if skill == "open" and part.is_button:
@@ -438,21 +439,28 @@ def _numbered(name: str, settings: list[PlannerSettingCfg]) -> list[Strategy]:
 
 def _derive_presses(asset: ObjectAsset, part: Part, hand: HandShape, press: Press) -> list[Strategy]:
     """Returns the pushes on a part, or on its button, after which the part pops out."""
-    popped = rounded(_POPPED_SHARE * press.pops_to)
-    mode = {"success_mode": SuccessMode.dis_to_init, "success_threshold": popped}
     if press.at is not part:
         closed = press.at.openness.span
         ((name, setting),) = _derive_pushes(asset, press.at, hand, (closed, closed))
-        led = FollowJointCfg(to=rounded(part.openness.position(press.pops_to)))
-        return [(name, replace(setting, **mode, held_part=press.at.name, post_actuation_motions=led))]
+        setting = replace(setting, held_part=press.at.name)
+        return [(name, _until_popped(setting, part, press, opening=press.pops_to))]
     # beyond the end of its way: the spring of the latch pushes the hand back, which is soft
     past = _PRESS_PAST_M * (1.0 if part.kind is PartKind.slider else 1.0 / _USUAL_LEVER_M)
-    led = FollowJointCfg(to=rounded(part.openness.position(-press.depth - past)))
-    setting = replace(push_setting(part, asset, hand, (0.0, 0.0)), **mode, post_actuation_motions=led)
+    setting = _until_popped(push_setting(part, asset, hand, (0.0, 0.0)), part, press, opening=-press.depth - past)
     fit = HandFit(asset, part, hand, approach_m=0.0)
     shifts = [shift.round(4) + 0.0 for shift in push_shifts(fit, (0.0,))]
     pushes = [replace(setting, keypoint_shifts={SPOT: shift.tolist()} if shift.any() else {}) for shift in shifts]
     return _numbered("push", pushes or [setting])
+
+
+def _until_popped(setting: PlannerSettingCfg, part: Part, press: Press, *, opening: float) -> PlannerSettingCfg:
+    """Returns a push that leads a part to an opening [rad or m], and succeeds where the part has popped out."""
+    return replace(
+        setting,
+        success_mode=SuccessMode.dis_to_init,
+        success_threshold=rounded(_POPPED_SHARE * press.pops_to),
+        post_actuation_motions=FollowJointCfg(to=rounded(part.openness.position(opening))),
+    )
 
 
 def _derive_pushes(asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]) -> list[Strategy]:

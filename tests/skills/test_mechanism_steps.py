@@ -64,6 +64,14 @@ def test_conditions_of_conditions_come_first():
     assert positions[knob.joint] == pytest.approx(sum(wheels.range) / 2)
 
 
+def test_every_clasp_of_a_lid_is_turned():
+    found, positions = steps("toolbox", "lid")
+    assert [(step.skill, step.part) for step in found] == [("rotate", "knob"), ("rotate", "knob_2")]
+    lid = part_of("toolbox", "lid")
+    assert explain_held(asset_of("toolbox"), lid, positions) == []
+    assert len(explain_held(asset_of("toolbox"), lid, asset_of("toolbox").rest_positions)) == 2
+
+
 def test_the_second_door_of_a_cabinet_opens_after_the_first():
     (first,), _ = steps("double_cabinet", "door_2")
     least, _ = sorted(map(abs, asset_of("double_cabinet").articulation.mechanisms["strip"].range))

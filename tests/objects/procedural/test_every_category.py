@@ -70,6 +70,7 @@ HASHES = {
     "toast": ("144a7b399c3f562a", "a6c4115060dd9bb7"),
     "toaster": ("721430283f8926b2", "ed47fddfa52473be"),
     "toilet": ("0c2f4ac3217ac92d", "34bff80edaf3a29a"),
+    "toolbox": ("41404d884c55b945", "d1e9552f2db4e024"),
     "trash_can": ("ba0622839a70dd3e", "2ca5698565c375a3"),
     "washing_machine": ("3334d3a5f7c2f0ec", "5696153b2693983b"),
     "water_bottle": ("d2844e7f3f99c5eb", "48e0eaff68a5ec0f"),
