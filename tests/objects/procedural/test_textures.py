@@ -47,13 +47,13 @@ PICTURES = {
     "stone": "d692bcfd054ae286",
 }
 OBJECTS = {
-    ("drawer", 4): "fe5490936f949b85",
-    ("hand_wheel", 0): "ac57358da39f77ab",
-    ("pot", 5): "5a00b83d44edcd22",
-    ("carton", 0): "f202dc2071fbba47",
+    ("drawer", 4): "a392f99100e7589b",
+    ("hand_wheel", 0): "32434a3e9a2924b5",
+    ("pot", 5): "f63fa9269f3fa5fb",
+    ("carton", 0): "64ce503aae9de54c",
     ("mug", 0): "76e62b349fb9faea",
-    ("cereal_box", 1): "aa2990337daae870",
-    ("refrigerator", 0): "849be75b23c93900",
+    ("cereal_box", 1): "d0171536a260114b",
+    ("refrigerator", 0): "e1dba6fe7ded9fc4",
 }
 SHAPES = {
     "box": Shape(ShapeKind.box, (0.3, 0.5, 0.02), Pose.from_rpy([0.1, -0.2, 0.3], [0.4, 0.2, -0.7])),
