@@ -72,7 +72,7 @@ def try_in_physics(robot: str) -> list[str]:
 def table_lines(results: Sequence[Result], tests: dict[str, list[str]], tasks: Sequence[str]) -> list[str]:
     """Returns the table, and below it what failed."""
     by_robot: dict[str, dict[str, Result]] = {}
-    for result, task in zip(results, tasks * len(tests), strict=True):
+    for result, task in zip(results, [task for _ in tests for task in tasks], strict=True):
         by_robot.setdefault(result.job.robot, {})[task] = result
     lines = [f"| robot | {' | '.join(tasks)} | test in physics |", "|---|" + "---|" * (len(tasks) + 1)]
     notes = []

