@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pybullet as p
-from scipy.interpolate import BSpline
 from rich.box import MARKDOWN
 from rich.table import Table
+from scipy.interpolate import BSpline
 
 import unlatch
 from unlatch.configs.schema import EpisodeCfg

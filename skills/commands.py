@@ -312,7 +312,7 @@ class CommandExecutor:
         self._frame, self._q = 0, last
 
     def is_subtask_done(self) -> bool:
-        """Whether the current command is done: its frames are over, and the arm has arrived, rests or its time is up."""
+        """Whether the current command is done: its frames are over; the arm has arrived, rests, or its time is up."""
         command = self.current
         if command is None:
             return False
