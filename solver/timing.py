@@ -374,7 +374,8 @@ def join_motions(
     while overlap > 0:
         begin = len(first) - 1 - overlap  # row at which the second motion is at its start
         rows = np.arange(begin + len(second))
-        q = first[np.minimum(rows, len(first) - 1)] + second[np.maximum(rows - begin, 0)] - second[0]
+        q = first[np.minimum(rows, len(first) - 1)] + (second[np.maximum(rows - begin, 0)] - second[0])
+        q[-1] = second[-1]  # removes rounding, so that segments meet exactly
         velocity, acceleration = _JOINED_SHARE * arm.max_velocity, _JOINED_SHARE * arm.max_acceleration
         use = _limit_use(q, velocity, acceleration, frame_s, rests=False)
         inside = bool((q >= arm.q_lower).all() and (q <= arm.q_upper).all())
