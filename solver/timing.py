@@ -322,7 +322,7 @@ def time_segments(
     if len(approach) > 1:
         segments.append(_time_hand_motion(request, "approach", approach, touches=request.closed_gripper))
     if len(segments) == 2:
-        segments = _join_approach(request, *segments, is_clear)
+        segments = _join_approach(request, segments[0], segments[1], is_clear)
     if len(follow.q) > 1:
         default = SLIDER_SPEED_M_S if request.scene.joint.prismatic else HINGE_SPEED_RAD_S
         speed = request.part_speed if request.part_speed is not None else default
