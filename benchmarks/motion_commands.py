@@ -11,6 +11,7 @@ import numpy as np
 import pybullet as p
 from rich.box import MARKDOWN
 from rich.table import Table
+from scipy.interpolate import BSpline
 
 import unlatch
 from unlatch.configs.schema import EpisodeCfg
@@ -69,16 +70,12 @@ class CommandFigures:
 def sample_commands(targets: Array, frame_s: float) -> Array:
     """Returns (K, n) positions at 1 kHz of the spline through the targets (T, n) of successive record frames.
 
-    `write_command` in `simcore/sim/native/core.c` computes the same spline: a quadratic one whose control points are
-    the targets.
+    `write_command` in `simcore/sim/native/core.c` computes the same spline: a cubic one whose control points are the
+    targets.
     """
-    points = np.concatenate([np.repeat(targets[:1], 2, axis=0), targets, np.repeat(targets[-1:], 2, axis=0)])
-    t = np.arange(0.0, (len(points) - 2) * frame_s, 1.0 / COMMAND_HZ) / frame_s
-    at = np.minimum(t.astype(int), len(points) - 3)
-    x = (t - at)[:, None]
-    first, second, third = points[at], points[at + 1], points[at + 2]
-    before = second - first
-    return 0.5 * (first + second) + x * before + 0.5 * x * x * ((third - second) - before)
+    points = np.concatenate([np.repeat(targets[:1], 3, axis=0), targets, np.repeat(targets[-1:], 3, axis=0)])
+    t = np.arange(3.0, len(points) - 1, 1.0 / (COMMAND_HZ * frame_s))
+    return np.asarray(BSpline(np.arange(-2.0, len(points) + 2), points, 3)(t - 1.0))
 
 
 def limit_use(q: Array, arm: ArmCfg, robot: str) -> dict[str, float]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -93,6 +94,7 @@ class Arm(Module):
         self.gripper_opening = Buffer()
         self.gripper_target = Buffer()
         self._servo = self.drives.servo
+        self._planned_from: Array | None = None
         self._gripper_target_m = gripper.max_width_m
         self._finger_targets = (math.nan, np.zeros(0))
         """The opening that the motors were sent last [m], and the positions of the fingers' joints for it."""
@@ -125,8 +127,17 @@ class Arm(Module):
 
     @property
     def q_target(self) -> Array:
-        """(n,) the joint targets of the last action [rad]; the motors reach them in the frame after it."""
-        return self._servo.state.points[2].copy()
+        """(n,) the joint targets of the last action [rad]; the motors reach them two frames after it."""
+        return self._servo.state.points[3].copy() if self._planned_from is None else self._planned_from.copy()
+
+    @contextmanager
+    def planned_from(self, q: Array) -> Iterator[None]:
+        """Returns a context in which `q_target` is (n,) the joints at which the present motion will end [rad]."""
+        self._planned_from = np.array(q)
+        try:
+            yield
+        finally:
+            self._planned_from = None
 
     @property
     def step_targets(self) -> JointTargets:

@@ -487,7 +487,10 @@ class ArticulationSkill(Skill):
         """Returns motion commands for the segments of one kind."""
         return [
             ManipCommand(
-                kind, segment.T_base_ee_end, phase, motion=JointMotion(segment.q, s=segment.s, gripper_m=gripper_m)
+                kind,
+                segment.T_base_ee_end,
+                phase,
+                motion=JointMotion(segment.q, s=segment.s, gripper_m=gripper_m, flows=segment.flows),
             )
             for segment in plan.segments
             if segment.kind == segment_kind
@@ -515,10 +518,15 @@ class ArticulationSkill(Skill):
             *self.motion_commands(plan, "transit", release, Phase.transit, gripper_m=width_m),
             *self.motion_commands(plan, "approach", release, Phase.approach, gripper_m=width_m),
             self.allow_contact(plan, touching=True),
-            ManipCommand(close, T_base_grasp, Phase.grasp, dwell_frames=frames(closing_s)),
+            ManipCommand(close, T_base_grasp, Phase.grasp, dwell_frames=frames(closing_s), until_rest=True),
             *held,
             ManipCommand(
-                release, T_base_release, Phase.release, dwell_frames=frames(_RELEASE_S), params={"width_m": width_m}
+                release,
+                T_base_release,
+                Phase.release,
+                dwell_frames=frames(_RELEASE_S),
+                until_rest=True,
+                params={"width_m": width_m},
             ),
             *self.motion_commands(plan, "retreat", release, Phase.retreat, gripper_m=width_m),
         ]

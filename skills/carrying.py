@@ -24,8 +24,8 @@ from unlatch.solver.scene import ArmModel, JointGeometry, PlanningScene
 
 Array = np.ndarray
 
-CARRYING_PACE = 0.7
-"""Share of the planner's usual speeds while the hand carries something."""
+CARRYING_PACE = 0.525
+"""Share of the planner's usual speeds while the hand carries something: a heavy cup turns in faster fingers."""
 _SLIPPED_M = 0.02
 """An object that moves farther than this in the hand has slipped [m]."""
 _SLIPPED_RAD = 0.6
@@ -283,7 +283,12 @@ class CarryingSkill(InHandSkill):
         """Returns the motion commands for the segments of one kind of the plan."""
         plan = self.keyframe_plan
         return [
-            ManipCommand(kind, each.T_base_ee_end, phase, motion=JointMotion(each.q, s=each.s, gripper_m=gripper_m))
+            ManipCommand(
+                kind,
+                each.T_base_ee_end,
+                phase,
+                motion=JointMotion(each.q, s=each.s, gripper_m=gripper_m, flows=each.flows),
+            )
             for each in (() if plan is None else plan.segments)
             if each.kind == segment_kind
         ]

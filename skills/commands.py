@@ -79,6 +79,8 @@ class JointMotion:
     """(T,) position that the part's joint should have [rad or m]; None where the part does not move."""
     gripper_m: float | Array | None = None
     """Opening during the motion [m], one for all rows or (T,); None: as the command's kind says."""
+    flows: bool = False
+    """Whether the next motion goes on from its end without a stop."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "q", frozen_array(self.q))
@@ -112,6 +114,8 @@ class ManipCommand:
     """The planned motion to the target; None if nothing moves."""
     dwell_frames: int = 0
     """Record frames to stay at the target."""
+    until_rest: bool = False
+    """Whether the dwell is over as soon as the fingers rest or, where they open, are clear of what they held."""
     params: Mapping[str, Any] = field(default_factory=dict)
     """Parameters of the kind, such as `allowed_pairs`."""
 
@@ -152,10 +156,20 @@ class ManipCommand:
 
 
 _ARRIVAL_TOLERANCE_RAD = 5e-3
+_REST_RAD = 5e-4
+"""An arm rests if none of its joints changes by more than this in a frame [rad]: by 15 mrad/s."""
+_REST_M = 2e-4
+"""Fingers rest if their opening changes by less than this in each of the last frames [m]: by 6 mm/s."""
+_COMMAND_FRAMES = 2
+"""Frames after which the motors have the last target of a motion."""
+_REST_S = 0.06
+"""Time for which they must rest; they also have this time to begin to move [s]."""
+_CLEAR_M = 0.01
+"""Fingers that have opened by this much are clear of what they held [m]: 5 mm on either side."""
 _BRAKING_SHARE = 0.7
 """Share of the arm's accelerations with which `end_motion` brakes."""
 _ARRIVAL_S = 0.33
-"""A command is done after this time at its target, even if the arm has not arrived."""
+"""A command is done after this time at its target, even if the arm has neither arrived nor come to rest."""
 
 
 class CommandExecutor:
@@ -179,6 +193,7 @@ class CommandExecutor:
         self._pose_cache: tuple[Array, list[Pose]] = (np.zeros((0, 0)), [])
         """The last joint path, and the poses along it."""
         self._arrival_frames = rates.frames(_ARRIVAL_S)
+        self._rest_frames = rates.frames(_REST_S)
         self._frame_s = 1.0 / rates.record_hz
         self.allowed_pairs: frozenset[tuple[str, str]] = frozenset()
         """Pairs of links that may touch now, by the last `update_specific`; for a planner only."""
@@ -195,6 +210,10 @@ class CommandExecutor:
         """Number of the current command."""
         self._frame = 0
         """Number of record frames for which it was carried out."""
+        self._openings_m: list[float] = []
+        """Opening of the gripper before each of these frames."""
+        self._q_before = self._arm.q_read
+        """(n,) joints before the last frame."""
         self._is_ended = False
         """Whether `end_motion` ended the last motion early; True until the next one begins, also during waits."""
         self._q = self._arm.q_target
@@ -245,6 +264,8 @@ class CommandExecutor:
             elif command.kind is ManipKind.close_gripper:
                 self._gripper_m = 0.0
             self._frame += 1
+            self._openings_m.append(self._arm.gripper_opening_m)
+            self._q_before = self._arm.q_read
         self._last_path = (path, frame)
         self.last_phase = self.phase
         return ArmAction(np.array(self._q), self._gripper_m, self._tool_poses(path)[frame])
@@ -258,7 +279,7 @@ class CommandExecutor:
     def advance(self) -> None:
         """Advances to the next command; called after the record frame in which the current one is done."""
         self.index += 1
-        self._frame = 0
+        self._frame, self._openings_m = 0, []
         self._apply_planner_commands()
         command = self.current
         if self._is_ended and command is not None and command.motion is not None:
@@ -291,7 +312,7 @@ class CommandExecutor:
         self._frame, self._q = 0, last
 
     def is_subtask_done(self) -> bool:
-        """Whether the current command is done: its frames are over, and the arm has arrived or its time is up."""
+        """Whether the current command is done: its frames are over; the arm has arrived, rests, or its time is up."""
         command = self.current
         if command is None:
             return False
@@ -299,12 +320,22 @@ class CommandExecutor:
             return self._frame >= len(command.motion)
         length = command.frames
         if self._frame < max(length, 1):
-            return False
-        if command.motion is None:
+            return command.until_rest and command.motion is None and self._do_fingers_rest(command.kind)
+        if command.motion is None or command.motion.flows:
             return True
         target = self._q if self.offset is None else self._q + self.offset
-        arrived = float(np.abs(self._arm.q_read - target).max()) < _ARRIVAL_TOLERANCE_RAD
-        return arrived or self._frame >= length + self._arrival_frames
+        q = self._arm.q_read
+        arrived = float(np.abs(q - target).max()) < _ARRIVAL_TOLERANCE_RAD
+        rests = self._frame > length + _COMMAND_FRAMES and float(np.abs(q - self._q_before).max()) < _REST_RAD
+        return arrived or rests or self._frame >= length + self._arrival_frames
+
+    def _do_fingers_rest(self, kind: ManipKind) -> bool:
+        """Whether the fingers rest or, where they open, are clear of what they held."""
+        openings_m = [*self._openings_m, self._arm.gripper_opening_m]
+        if kind is ManipKind.open_gripper and openings_m[-1] - openings_m[0] > _CLEAR_M:
+            return True
+        last = np.abs(np.diff(openings_m))[-self._rest_frames :]
+        return self._frame >= 2 * self._rest_frames and float(last.max()) < _REST_M
 
     def is_done(self) -> bool:
         """Whether all commands are done."""
@@ -331,6 +362,19 @@ class CommandExecutor:
         rows = np.minimum(row + np.cumsum(rates), len(path) - 1)
         along = np.stack([np.interp(rows, np.arange(len(path)), joint) for joint in path.T], axis=1)
         return along + (self._arm.q_target - path[row])
+
+    def last_rows(self, most: int) -> Array | None:
+        """Returns (k, n) joints that are left of the step back at the end of the commands, 1 to `most` rows [rad].
+
+        None: more is left, or the arm does something else.
+        """
+        command = self.current
+        if command is None or self.index + 1 < len(self._commands) or command.phase is not Phase.retreat:
+            return None
+        if command.motion is None or self._is_ended or self.offset is not None:
+            return None
+        rows = command.motion.q[self._frame :]
+        return rows if 0 < len(rows) <= most else None
 
     def stop(self) -> None:
         """Drops the remaining commands; the arm stays at its last target."""

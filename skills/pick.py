@@ -234,7 +234,7 @@ class Pick(CarryingSkill):
             retreat_m=0.0,
             gripper_open_m=candidate.opening_m,
             gripper_contact_m=candidate.width_m,
-            part_speed=0.12,
+            part_speed=0.15,
             asset=self.object.asset.instance,
             budget=budget,
             carrying=Carrying.taken,
@@ -254,7 +254,9 @@ class Pick(CarryingSkill):
         return [
             *self.motions("transit", ManipKind.open_gripper, Phase.transit, gripper_m=opening_m),
             *self.motions("approach", ManipKind.open_gripper, Phase.approach, gripper_m=opening_m),
-            ManipCommand(ManipKind.close_gripper, T_base_grasp, Phase.grasp, dwell_frames=frames(closing_s)),
+            ManipCommand(
+                ManipKind.close_gripper, T_base_grasp, Phase.grasp, dwell_frames=frames(closing_s), until_rest=True
+            ),
             ManipCommand(ManipKind.attach_obj, T_base_grasp, Phase.follow, params={"object": self.object_name}),
             *self.motions("follow", ManipKind.close_gripper, Phase.follow, gripper_m=None),
         ]

@@ -394,6 +394,7 @@ class Place(CarryingSkill):
                 T_base_place,
                 Phase.release,
                 dwell_frames=self.context.frames(_RELEASE_S),
+                until_rest=True,
                 params={"width_m": width_m},
             ),
             *self.motions("retreat", release, Phase.retreat, gripper_m=width_m),

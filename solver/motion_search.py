@@ -19,7 +19,18 @@ _BLENDS = 4
 """Number of roundings tried per corner, each 0.4 times as wide as the last."""
 _ROW_SPACING_RAD = 0.1
 """Largest distance between two rows of a straight part of a path around obstacles [rad]."""
-_SHORTCUTS = 40
+_SHORTCUTS = 160
+"""Most shortcuts that are tried on a path."""
+_FRUITLESS = 30
+"""Number of shortcuts in a row that gain less than `_LEAST_GAIN` after which none is tried any more."""
+_LEAST_GAIN = 0.005
+"""Share of the length of a path."""
+_SEARCHES = 3
+"""Number of searches whose shortest way is taken: the first one may go around an obstacle on its far side."""
+_SHORTENING = 1500
+"""Least number of collision queries with which a way that was found is shortened."""
+_DIRECT = 1.15
+"""A way that is longer than the straight line by less than this factor is taken at once."""
 _STUB_RAD = 0.05
 """Corners nearer than this are merged if the result is free [rad]."""
 
@@ -50,12 +61,34 @@ def plan_around(
         if clearance_m is not None and space.check_all((start, goal)) is not None:
             continue
         space.budget = space.queries + (budget - space.queries) // (1 if clearance_m is None else 2)
-        corners = _rrt_connect(start, goal, space, arm, seed=int(rng.integers(1, 2**31 - 1)))
-        if corners is not None:
-            path = _round_corners(_shortcut_path(corners, space, rng), space)
+        found = _find_ways(start, goal, space, arm, rng)
+        for corners in sorted(found, key=_length):
+            path = _round_corners(corners, space)
             if space.check_closely(path) is None:
                 return path
     return None
+
+
+def _find_ways(
+    start: Array, goal: Array, space: CheckedSpace, arm: ArmModel, rng: np.random.Generator
+) -> list[list[Array]]:
+    """Returns the corners of shortened ways; if the first one is nearly straight, or the budget is spent, only that."""
+    found: list[list[Array]] = []
+    for _ in range(_SEARCHES):
+        if found:
+            space.budget = max(space.budget, space.queries + _SHORTENING)
+        corners = _rrt_connect(start, goal, space, arm, seed=int(rng.integers(1, 2**31 - 1)))
+        if corners is None:
+            break
+        space.budget = max(space.budget, space.queries + _SHORTENING)
+        found.append(_shortcut_path(corners, space, rng))
+        if space.spent or _length(found[-1]) <= _DIRECT * float(np.linalg.norm(goal - start)):
+            break
+    return found
+
+
+def _length(path: list[Array]) -> float:
+    return sum(float(np.linalg.norm(b - a)) for a, b in pairwise(path))
 
 
 def _rrt_connect(start: Array, goal: Array, space: CheckedSpace, arm: ArmModel, *, seed: int) -> list[Array] | None:
@@ -100,18 +133,28 @@ def _rrt_connect(start: Array, goal: Array, space: CheckedSpace, arm: ArmModel, 
 
 def _shortcut_path(corners: list[Array], space: CheckedSpace, rng: np.random.Generator) -> list[Array]:
     """Replaces parts of the path by straight edges that are free."""
-    path = list(corners)
+    path, fruitless = list(corners), 0
     for _ in range(_SHORTCUTS):
-        if len(path) <= 2 or space.spent:
+        if len(path) <= 2 or space.spent or fruitless >= _FRUITLESS:
             break
-        i, j = sorted(rng.choice(len(path) - 1, 2, replace=False).tolist())
-        a, b = float(rng.uniform()), float(rng.uniform())
-        first = path[i] + a * (path[i + 1] - path[i])
-        second = path[j] + b * (path[j + 1] - path[j])
+        along = np.concatenate([[0.0], np.cumsum([float(np.linalg.norm(b - a)) for a, b in pairwise(path)])])
+        ends = np.sort(rng.uniform(0.0, along[-1], 2))
+        i, j = np.minimum(np.searchsorted(along, ends, side="right") - 1, len(path) - 2).tolist()
+        fruitless += 1
+        if i == j:
+            continue
+        first, second = (
+            path[k] + (at - along[k]) / (along[k + 1] - along[k]) * (path[k + 1] - path[k])
+            for k, at in zip((i, j), ends.tolist(), strict=True)
+        )
+        gain = ends[1] - ends[0] - float(np.linalg.norm(second - first))
+        if gain <= 0.0:
+            continue
         if space.check_edge(first, second) is None and space.check(first) is None and space.check(second) is None:
             path = [*path[: i + 1], first, second, *path[j + 1 :]]
             path = [q for k, q in enumerate(path) if k == 0 or float(np.linalg.norm(q - path[k - 1])) > 1e-6]
             path[0], path[-1] = corners[0], corners[-1]  # the line above may have replaced an end by a point next to it
+            fruitless = fruitless if gain < _LEAST_GAIN * along[-1] else 0
     k = 1
     while k < len(path) - 1:
         # at a short edge the timed path almost stops, so it is checked even if the budget is spent

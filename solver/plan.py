@@ -212,9 +212,9 @@ class PlanRequest:
     """Opening of the open gripper [m]."""
     gripper_contact_m: float = 0.03
     """Assumed opening while the part is held [m]."""
-    speed_scale: float = 0.6
+    speed_scale: float = 0.8
     """Share of the joint speed limits to use; its square is the share of the acceleration limits."""
-    approach_speed_m_s: float = 0.2
+    approach_speed_m_s: float = 0.25
     """Speed of the hand in approach and retreat [m/s]."""
     part_speed: float | None = None
     """Speed of the part's joint; None = 0.5 rad/s or 0.15 m/s."""
@@ -303,7 +303,7 @@ class Keyframe:
 
 @dataclass(frozen=True)
 class Segment:
-    """One timed part of the motion, at rest at both ends."""
+    """One timed part of the motion, at rest at both ends unless it flows into the next one."""
 
     kind: str
     """`transit`, `approach`, `follow` or `retreat`."""
@@ -312,7 +312,9 @@ class Segment:
     s: Array | None
     """(T,) position of the part's joint [rad or m]; None where the part does not move."""
     T_base_ee_end: Pose
-    """Pose of the ee at the end."""
+    """Pose of the ee at the end; of a segment that flows, the corner that its end cuts."""
+    flows: bool = False
+    """Whether the next segment goes on from its end without a stop."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "q", frozen_array(self.q))

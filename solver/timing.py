@@ -211,11 +211,14 @@ def _fit_spline(path: Array, velocity: Array, joints: int, deviation_rad: float)
     return path, curve
 
 
-def _limit_use(samples: Array, velocity: Array, acceleration: Array, dt: float) -> float:
-    """Returns the factor by which samples must be stretched in time to keep the limits, from rest to rest."""
+def _limit_use(samples: Array, velocity: Array, acceleration: Array, dt: float, *, rests: bool = True) -> float:
+    """Returns the factor by which samples must be stretched in time to keep the limits.
+
+    With `rests` they begin and end at rest.
+    """
     rates = np.diff(samples, axis=0) / dt
     rest = np.zeros((1, samples.shape[1]))
-    changes = np.diff(np.vstack([rest, rates, rest]), axis=0) / dt
+    changes = np.diff(np.vstack([rest, rates, rest]) if rests else rates, axis=0) / dt
     speed, force = float((np.abs(rates) / velocity).max()), float((np.abs(changes) / acceleration).max())
     return max(speed, math.sqrt(force))
 
@@ -273,7 +276,7 @@ def _core() -> Any:
 
 HINGE_SPEED_RAD_S = 0.5
 """Speed of a part that turns."""
-SLIDER_SPEED_M_S = 0.15
+SLIDER_SPEED_M_S = 0.2
 """Speed of a part that slides."""
 PART_RISE_HZ = 3.0
 """Acceleration of the part divided by its speed [1/s]."""
@@ -286,6 +289,10 @@ _TOUCH_ZONE_M = 0.015
 """Distance before a touch over which the hand keeps that speed: the place of a touch is not known better."""
 _ROUNDING = 1e-6
 """Differences of a part's position below this one are rounding [rad or m]."""
+_STRAIGHT_M = 0.05
+"""Distance from the contact within which the hand keeps to its approach [m]: the fingers are beside the part there."""
+_JOINED_SHARE = 0.9
+"""Share of the limits that joined motions may use: their speeds add up."""
 _FINE = 8
 """Number of times per sample at which the speed of a motion is compared with its limit."""
 
@@ -301,7 +308,7 @@ def time_segments(
     retreat: Array | None,
     is_clear: Callable[[Array], bool],
 ) -> list[Segment]:
-    """Times each segment from rest to rest; returns the segments in order of execution.
+    """Times each segment, and joins the approach to the transit; returns the segments in order of execution.
 
     Args:
         request: The request, with the speeds.
@@ -309,11 +316,13 @@ def time_segments(
         approach: (W, n) joints of the approach [rad]; fewer than two rows = none.
         follow: The path of the part; fewer than two rows = none.
         retreat: (W, n) joints of the retreat [rad], if there is one.
-        is_clear: Returns whether a timed transit (T, n) keeps clear of obstacles.
+        is_clear: Returns whether timed joints (T, n) before the contact keep clear of obstacles.
     """
     segments = [] if transit is None else [_time_transit(request, transit, is_clear)]
     if len(approach) > 1:
         segments.append(_time_hand_motion(request, "approach", approach, touches=request.closed_gripper))
+    if len(segments) == 2:
+        segments = _join_approach(request, segments[0], segments[1], is_clear)
     if len(follow.q) > 1:
         default = SLIDER_SPEED_M_S if request.scene.joint.prismatic else HINGE_SPEED_RAD_S
         speed = request.part_speed if request.part_speed is not None else default
@@ -323,6 +332,57 @@ def time_segments(
     if retreat is not None:
         segments.append(_time_hand_motion(request, "retreat", retreat))
     return segments
+
+
+def _join_approach(
+    request: PlanRequest, transit: Segment, approach: Segment, is_clear: Callable[[Array], bool]
+) -> list[Segment]:
+    """Begins the approach before the transit has ended, as early as limits and obstacles allow."""
+    _, p = request.arm.kinematics.fk_batch(approach.q)
+    free = int(np.count_nonzero(np.linalg.norm(p - p[-1], axis=1) > _STRAIGHT_M))
+    q, overlap = join_motions(
+        transit.q, approach.q, request.arm, frame_s=request.frame_s, most=free - 1, is_clear=is_clear
+    )
+    at = len(transit) - overlap // 2
+    return [
+        Segment("transit", q[:at], None, transit.T_base_ee_end, flows=overlap > 0),
+        Segment("approach", q[at:], None, approach.T_base_ee_end),
+    ]
+
+
+def join_motions(
+    first: Array, second: Array, arm: ArmModel, *, frame_s: float, most: int, is_clear: Callable[[Array], bool]
+) -> tuple[Array, int]:
+    """Begins a motion before the one before it has ended: their changes add up while the first one brakes.
+
+    The first one ends at rest and the second one begins so. The joined motion cuts the corner between them: the earlier
+    the second one begins, the more.
+
+    Args:
+        first: (A, n) joints [rad].
+        second: (B, n) joints from the end of the first motion on [rad].
+        arm: Its limits.
+        frame_s: Time between two rows [s].
+        most: Largest number of rows by which the motions overlap.
+        is_clear: Returns whether joints (T, n) keep clear of obstacles; asked for the rows that change.
+
+    Returns:
+        (A + B - 1 - overlap, n) joints, and by how many rows the motions overlap; without an overlap, (A + B, n): the
+        arm stops between them.
+    """
+    overlap = min(most, len(first) - 1, len(second) - 1)
+    while overlap > 0:
+        begin = len(first) - 1 - overlap  # row at which the second motion is at its start
+        rows = np.arange(begin + len(second))
+        q = first[np.minimum(rows, len(first) - 1)] + (second[np.maximum(rows - begin, 0)] - second[0])
+        q[-1] = second[-1]  # removes rounding, so that segments meet exactly
+        velocity, acceleration = _JOINED_SHARE * arm.max_velocity, _JOINED_SHARE * arm.max_acceleration
+        use = _limit_use(q, velocity, acceleration, frame_s, rests=False)
+        inside = bool((q >= arm.q_lower).all() and (q <= arm.q_upper).all())
+        if use <= 1.0 and inside and is_clear(q[begin : len(first)]):
+            return q, overlap
+        overlap = overlap - 1 if use > 1.0 else overlap * 2 // 3
+    return np.concatenate([first, second]), 0
 
 
 def _time_transit(request: PlanRequest, q: Array, is_clear: Callable[[Array], bool]) -> Segment:

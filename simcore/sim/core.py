@@ -171,8 +171,8 @@ class ServoState:
         self.inertia_at = np.full(n, np.inf)
         self.torque, self.torque_sum = np.zeros(n), np.zeros(n)
         """(n,) torques of the last physics step, and their sum over the steps of this frame [N m]."""
-        self.points, self.offsets = np.zeros((3, n)), np.zeros(n)
-        """(3, n) control points of the spline of the targets; (n,) errors of the encoders [rad]."""
+        self.points, self.offsets = np.zeros((4, n)), np.zeros(n)
+        """(4, n) control points of the spline of the targets; (n,) errors of the encoders [rad]."""
         self.arrived = np.zeros(3 * n + 1)
         """Positions, velocities and accelerations (n,) that the motors follow, and the opening of the gripper [m]."""
         self.sent = np.zeros((MAX_LATE_STEPS + 1, 3 * n + 1))

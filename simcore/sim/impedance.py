@@ -98,9 +98,9 @@ class ImpedanceServo:
             steps: Its number of physics steps.
         """
         points, struct = self.state.points, self.state.struct
-        last = points[2].copy()
-        points[0], points[1] = points[1], last
-        points[2] = np.minimum(np.maximum(positions, last - max_step), last + max_step)
+        last = points[3].copy()
+        points[:3] = points[1:].copy()
+        points[3] = np.minimum(np.maximum(positions, last - max_step), last + max_step)
         struct.opening, struct.frame_s, struct.frame_steps, struct.step = opening_m, frame_s, steps, 0
 
     def set_gains(self, stiffness: ArrayLike, damping_ratio: ArrayLike) -> None:

@@ -35,8 +35,8 @@ class Joint:
     def frame(self, q, *, most=np.inf, steps=STEPS):
         """Positions, velocities and accelerations at the beginning of each step of a frame."""
         points, struct = self.servo.points, self.servo.struct
-        points[0], points[1] = points[1], points[2]
-        points[2] = np.clip(q, points[1] - most, points[1] + most)
+        points[:3] = points[1:].copy()
+        points[3] = np.clip(q, points[2] - most, points[2] + most)
         struct.step, struct.frame_steps, struct.frame_s = 0, steps, FRAME_S
         return np.array([self.servo.transmit()[:3] for _ in range(steps)]).T
 
@@ -128,14 +128,16 @@ def test_targets_are_continuous_and_move_by_their_velocities(actions):
     frames = [joint.frame(action, steps=fine) for action in actions]
     q, dq, ddq = np.concatenate(frames, axis=1)
     dt = FRAME_S / fine
-    np.testing.assert_allclose(np.diff(q), dt * dq[:-1] + 0.5 * dt**2 * ddq[:-1], atol=1e-9)
-    np.testing.assert_allclose(np.diff(dq), dt * ddq[:-1], atol=1e-6)
+    np.testing.assert_allclose(np.diff(q), dt * dq[:-1] + dt**2 * (2.0 * ddq[:-1] + ddq[1:]) / 6.0, atol=1e-9)
+    np.testing.assert_allclose(np.diff(dq), 0.5 * dt * (ddq[:-1] + ddq[1:]), atol=1e-6)
+    # accelerations do not jump either: in a frame they change by at most the third difference of four actions
+    assert np.abs(np.diff(ddq)).max() <= 8.0 * 6.0 / FRAME_S**2 / fine
 
 
-def test_a_frame_ends_in_the_middle_of_its_action_and_the_one_before(joint):
-    for action in (1.0, 2.0):
+def test_a_frame_ends_nearest_to_the_action_before_its_own(joint):
+    for action in (1.0, 2.0, 3.5):
         joint.frame(action)
-    assert joint.frame(2.0)[0, 0] == pytest.approx(1.5)
+    assert joint.frame(3.5)[0, 0] == pytest.approx((1.0 + 4.0 * 2.0 + 3.5) / 6.0)
 
 
 def test_an_action_that_is_repeated_is_reached_at_rest_two_frames_later(joint):

@@ -132,9 +132,52 @@ def test_an_ended_motion_keeps_the_opening_that_it_had(arm):
 
 
 @pytest.mark.parametrize(("record_hz", "waited"), [(20, 7), (30, 10), (60, 20)])
-def test_an_arm_that_does_not_arrive_is_waited_for_a_third_of_a_second(arm, record_hz, waited):
+def test_an_arm_that_moves_without_arriving_is_waited_for_a_third_of_a_second(arm, record_hz, waited):
     far = moving(OPEN, Phase.transit, arm.q[None] + 0.5)
-    assert len(run(loaded(arm, far, rates=WorldCfg(record_hz=record_hz)))) == 1 + waited
+
+    def drift(seen):
+        arm._body.set_joint_positions(arm.cfg.joints, arm.q + 1e-3)
+
+    assert len(run(loaded(arm, far, rates=WorldCfg(record_hz=record_hz)), after=drift)) == 1 + waited
+
+
+def test_an_arm_that_rests_without_arriving_is_not_waited_for(arm):
+    far = moving(OPEN, Phase.transit, arm.q[None] + 0.5)
+    assert len(run(loaded(arm, far))) == 1 + 3  # two frames until the motors have the target, and one of rest
+
+
+def test_an_arm_does_not_wait_at_the_end_of_a_motion_that_flows_into_the_next_one(arm):
+    first = moving(OPEN, Phase.transit, arm.q + 0.1 * np.arange(4)[:, None], flows=True)
+    second = moving(OPEN, Phase.approach, arm.q + 0.1 * np.arange(4, 8)[:, None])
+    executor = loaded(arm, first, second)
+    assert run(executor, lambda action: executor.phase)[:5] == [Phase.transit] * 4 + [Phase.approach]
+
+
+@pytest.mark.parametrize(("kind", "opened_m", "frames"), [(CLOSE, 0.0, 4), (OPEN, 0.004, 3), (OPEN, 0.0, 4)])
+def test_a_dwell_ends_when_the_fingers_rest_or_are_clear(arm, kind, opened_m, frames):
+    arm.reset(arm.cfg.home, gripper_m=0.04)
+    dwell = ManipCommand(kind, HERE, Phase.grasp, dwell_frames=20, until_rest=True)
+
+    def move_fingers(seen):
+        arm.reset(arm.q, gripper_m=0.04 + opened_m * len(seen))
+
+    assert len(run(loaded(arm, dwell), after=move_fingers)) == frames
+    assert len(run(loaded(arm, ManipCommand(kind, HERE, Phase.grasp, dwell_frames=20)))) == 20
+
+
+def test_the_rows_that_are_left_are_those_of_a_last_step_back(arm):
+    rows = arm.q + 0.01 * np.arange(6)[:, None]
+    executor = loaded(arm, moving(OPEN, Phase.retreat, rows))
+    left = []
+    for _ in range(5):
+        executor.next_action()
+        left.append(executor.last_rows(3))
+    assert left[:2] == [None, None]
+    np.testing.assert_array_equal(left[2], rows[3:])
+    assert len(left[4]) == 1
+    assert loaded(arm, moving(OPEN, Phase.transit, rows)).last_rows(9) is None
+    two = loaded(arm, moving(OPEN, Phase.retreat, rows), moving(OPEN, Phase.transit, rows))
+    assert two.last_rows(9) is None
 
 
 PARAMETERS = {

@@ -12,6 +12,7 @@ from unlatch.objects.config import ObjectCfg, ObjectSource
 from unlatch.objects.library import load_instance
 from unlatch.robots.catalog import load_robot
 from unlatch.skills.gripping import SAFETY_FACTOR, grip_force, handle_load, load_of, steady_load
+from unlatch.solver.timing import PART_RISE_HZ, SLIDER_SPEED_M_S
 
 PANDA, XARM = ARM.gripper, load_robot("xarm6").arms[0].gripper
 
@@ -54,8 +55,10 @@ def test_the_load_of_a_carried_object_is_its_weight_and_inertia_and_that_of_a_pa
 def test_the_load_of_a_drawer_is_its_friction_damping_and_inertia():
     asset, part = part_of("drawer")
     assert [joint for joint in asset.model.joints.values() if joint.parent == part.link] == []
-    resisting_n = asset.friction[part.joint] + 0.15 * asset.damping[part.joint]
-    assert load(asset) == pytest.approx(resisting_n + asset.model.links[part.link].inertial.mass_kg * 0.45)
+    resisting_n = asset.friction[part.joint] + SLIDER_SPEED_M_S * asset.damping[part.joint]
+    assert load(asset) == pytest.approx(
+        resisting_n + asset.model.links[part.link].inertial.mass_kg * PART_RISE_HZ * SLIDER_SPEED_M_S
+    )
     knob, turned = part_of("faucet")
     expected = knob.friction[turned.joint] + 0.5 * knob.damping[turned.joint]
     assert steady_load(knob, turned, opens=True) == pytest.approx(expected)
@@ -89,5 +92,5 @@ def test_the_weight_of_a_sash_resists_the_hand_upwards_and_helps_it_downwards(tm
     (part,) = asset.articulation.parts.values()
     upwards = part.openness.sign * float(asset.model.joints[part.joint].axis[2]) > 0.0
     up_n, down_n = (steady_load(asset, part, opens=opens) for opens in (upwards, not upwards))
-    resisting_n = asset.friction[part.joint] + 0.15 * asset.damping[part.joint]
+    resisting_n = asset.friction[part.joint] + SLIDER_SPEED_M_S * asset.damping[part.joint]
     assert (up_n, down_n) == pytest.approx((resisting_n + 9.81 * 1.5, resisting_n - 9.81 * 1.5))

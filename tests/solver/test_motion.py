@@ -135,7 +135,8 @@ def test_a_path_is_checked_for_any_seed_and_budget(arm, name, seed, max_queries)
     if motion.found:
         assert_path_was_checked(name, motion, free, ends_of(arm))
         assert len(time_path(motion.q, arm, dt=FRAME_S)[0]) < 300  # ten seconds: no corner all but stops the arm
-    assert motion.queries <= max_queries + 300  # what was begun is checked to its end, and stubs are cut
+    # what was begun is checked to its end, and stubs are cut; each way that is found is shortened
+    assert motion.queries <= max_queries + 300 + 3 * 1500
 
 
 @pytest.fixture
@@ -149,10 +150,16 @@ def transit(arm, ends):
     return make
 
 
+def thicker(hit):
+    """The same obstacle with a margin of 0.02 rad in the first two joints: a way is checked at steps only."""
+    shifts = 0.02 * np.array([[x, y] + [0.0] * 5 for x in (-1, 0, 1) for y in (-1, 0, 1)])
+    return lambda q, *state: next((names for shift in shifts if (names := hit(q + shift, *state))), None)
+
+
 @pytest.mark.parametrize("hit", [nothing_near, post], ids=["free", "around a post"])
 def test_a_transit_leads_from_rest_to_rest_between_the_ends_and_counts_its_queries(transit, arm, hit):
     budget = PlanBudget()
-    found = transit(hit, budget=budget)
+    found = transit(thicker(hit), budget=budget)
     assert found.found
     assert [each.label for each in found.keyframes] == ["current", "goal"]
     assert "contact" not in repr(found)

@@ -78,8 +78,11 @@ def test_an_open_plan_leads_to_the_handle_and_along_the_door_inside_limits_and_s
     assert_joins(result.segments)
     for segment in result.segments:
         assert_inside(arm, segment.q, beyond=1e-3)
-        assert (np.abs(np.diff(segment.q, axis=0)) * 30 <= 0.6 * arm.max_velocity + 1e-6).all()
-        assert segment.T_base_ee_end.is_close(arm.kinematics.pose(segment.q[-1]))
+        # where a motion flows into the next one, both speeds add up
+        share = 0.9 if segment.kind in ("transit", "approach") else request.speed_scale
+        assert (np.abs(np.diff(segment.q, axis=0)) * 30 <= share * arm.max_velocity + 1e-6).all()
+        assert segment.flows or segment.T_base_ee_end.is_close(arm.kinematics.pose(segment.q[-1]))
+    assert [segment.flows for segment in result.segments] == [True, False, False, False]
     follow = result.segments[2]
     assert (follow.s[0], follow.s[-1]) == pytest.approx((0.05, 0.8))
     assert np.abs(np.diff(follow.s)).max() * 30 <= 0.5 + 1e-6

@@ -19,6 +19,7 @@ from unlatch.solver.timing import (
     SLIDER_SPEED_M_S,
     TOUCH_SPEED_M_S,
     Spline,
+    join_motions,
     time_path,
     time_segments,
 )
@@ -237,3 +238,28 @@ def test_speeds_along_a_path_are_the_largest_of_a_linear_program(seed):
         best = linprog(-np.eye(40)[i], A_ub=np.vstack(rows), b_ub=np.concatenate(most), bounds=bounds)
         assert squares[i] == pytest.approx(best.x[i], rel=1e-3)
         bounds[i] = (squares[i], squares[i])
+
+
+def test_joined_motions_cut_the_corner_within_the_limits_and_keep_their_ends(arm):
+    corner = arm.q_home + 0.3
+    first, _ = time_path(np.stack([arm.q_home, corner]), arm, dt=DT, speed_scale=0.6)
+    second, _ = time_path(np.stack([corner, corner - [0.0, 0.2, 0.0, 0.2, 0.0, 0.0, 0.0]]), arm, dt=DT, speed_scale=0.6)
+    asked = []
+    joined, overlap = join_motions(first, second, arm, frame_s=DT, most=8, is_clear=lambda q: asked.append(q) is None)
+    assert 0 < overlap <= 8
+    assert len(joined) == len(first) + len(second) - 1 - overlap
+    np.testing.assert_allclose(joined[[0, -1]], [first[0], second[-1]], atol=1e-12)
+    np.testing.assert_array_equal(joined[: len(first) - overlap], first[: len(first) - overlap])
+    rates = np.diff(joined, axis=0) / DT
+    assert np.all(np.abs(rates) <= arm.max_velocity)
+    assert np.all(np.abs(np.diff(rates, axis=0)) / DT <= arm.max_acceleration)
+    np.testing.assert_array_equal(asked[-1], joined[len(first) - 1 - overlap : len(first)])
+
+
+def test_motions_whose_corner_cannot_be_cut_stop_between_them(arm):
+    corner = arm.q_home + 0.3
+    first, _ = time_path(np.stack([arm.q_home, corner]), arm, dt=DT)
+    second, _ = time_path(np.stack([corner, arm.q_home]), arm, dt=DT)
+    joined, overlap = join_motions(first, second, arm, frame_s=DT, most=8, is_clear=lambda q: False)
+    assert overlap == 0
+    np.testing.assert_array_equal(joined, np.concatenate([first, second]))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from unlatch.robots.arm_control import ArmAction
 from unlatch.simcore.errors import UnlatchError
@@ -14,12 +17,14 @@ from unlatch.simcore.recording.success_rules import MAX_SETTLE_CHANGE_M, MAX_SET
 from unlatch.simcore.rng import stream
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.catalog import SKILLS
-from unlatch.skills.commands import Phase
+from unlatch.skills.commands import JointMotion, ManipCommand, ManipKind, Phase
 from unlatch.skills.config import StageSequences, stages_of
 from unlatch.skills.context import Failure, earliest
 from unlatch.skills.holding import HoldingSkill
 from unlatch.skills.skill import Skill
+from unlatch.solver.motion import is_timed_motion_clear
 from unlatch.solver.plan import PlanBudget
+from unlatch.solver.timing import join_motions
 from unlatch.workflows.episode.chain_planner import PlannedSkill
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.frame_loop import ArmStatus
@@ -28,6 +33,11 @@ from unlatch.workflows.episode.skill_run import ArmQueue
 if TYPE_CHECKING:
     from unlatch.skills.recovery import Disturbance, Nudge
     from unlatch.workflows.episode.recovery import Recovery
+
+Array = np.ndarray
+
+_FLOW_S = 0.35
+"""Longest time before the end of a step back from which the arm may go on to the next skill [s]."""
 
 
 class Attempt:
@@ -39,6 +49,8 @@ class Attempt:
         """By arm; made on first use."""
         self._nudges: dict[tuple[str, str], Nudge] = {}
         """By object and joint."""
+        self._last_rows: Array | None = None
+        """(k, n) joints that are left of the last step back, while the next skill is planned from its end [rad]."""
 
     def run(self) -> None:
         """Runs the whole episode: every stage of the chain, then settling."""
@@ -118,8 +130,10 @@ class Attempt:
 
     def _begin_skills(self, queues: Sequence[ArmQueue], concurrent: Sequence[Skill]) -> None:
         """Begins the next skill of every arm and plans it against the motions of the others."""
-        episode = self.episode
-        with self._timing("plan"):
+        episode, rows = self.episode, self._last_rows
+        (arm,) = episode.scene.robot.arms.values() if rows is not None else (None,)
+        start = nullcontext() if arm is None or rows is None else arm.planned_from(rows[-1])
+        with self._timing("plan"), start:
             indices = [queue.remaining.pop(0) for queue in queues]
             # an object that was dropped is picked again: the skill that puts it down begins once more
             earlier = [episode.judge.attempts_at(index) if episode.cfg.replan > 0 else [] for index in indices]
@@ -136,6 +150,8 @@ class Attempt:
             for queue, run, attempts in zip(queues, runs, earlier, strict=True):
                 queue.begin(run)
                 queue.broken = attempts
+        for queue in queues:
+            self._go_on_from_step_back(queue.skill)
 
     def _plan_as_searched(
         self, indices: Sequence[int], concurrent: Sequence[Skill], *, budget: PlanBudget
@@ -197,7 +213,7 @@ class Attempt:
                     skill.let_go()
             for queue in moving:
                 self._plan_moved_part_anew(queue, moving)
-            done = [queue for queue in moving if queue.skill.is_done()]
+            done = [queue for queue in moving if queue.skill.is_done() or self._flows_on(queue)]
             if judge.over:
                 failure = earliest([queue.skill.failure for queue in queues if queue.skill.failure is not None])
                 break
@@ -212,6 +228,47 @@ class Attempt:
             elif failure is None and not judge.over and moving and not done:
                 self._run_frame(moving)
         return failure
+
+    def _flows_on(self, queue: ArmQueue) -> bool:
+        """Ends a skill a little before its step back has ended, where the same arm goes on with the next skill."""
+        episode, run = self.episode, queue.run
+        cfg = episode.cfg
+        is_last = len(episode.judge.begun_entries) == len(cfg.skills)
+        if run is None or is_last or len(cfg.robot.arms) > 1 or cfg.disturb.moves_targets:
+            return False
+        rows = queue.skill.executor.last_rows(queue.skill.context.frames(_FLOW_S))
+        if rows is None or self._misses(queue):
+            return False
+        self._last_rows = rows
+        queue.skill.executor.stop()
+        return True
+
+    def _go_on_from_step_back(self, skill: Skill) -> None:
+        """Lets the commands of a planned skill begin with what is left of the step back of the skill before it."""
+        rows, self._last_rows = self._last_rows, None
+        if rows is None or not skill.commands:
+            return
+        context = skill.context
+        arm, checker = context.arm, context.checker
+        index = next(n for n, command in enumerate(skill.commands) if command.frames)
+        command = skill.commands[index]
+        before = np.vstack([arm.q_target, rows])
+        if command.motion is None or command.phase is not Phase.transit or command.dwell_frames:
+            motion = JointMotion(rows)
+            skill.commands.insert(
+                index, ManipCommand(ManipKind.joint_ctrl, command.T_base_ee, Phase.transit, motion=motion)
+            )
+            return
+        skill.load_checker()
+        s = skill.s if isinstance(skill, ArticulationSkill) else None
+
+        def is_clear(q: Array) -> bool:
+            return is_timed_motion_clear(q, checker, s=s, gripper=arm.gripper_target_m)[0]
+
+        q, _ = join_motions(
+            before, command.motion.q, context.arm_model, frame_s=context.frame_s, most=len(rows), is_clear=is_clear
+        )
+        skill.commands[index] = replace(command, motion=replace(command.motion, q=q[1:]))
 
     def _queues_that_begin(self, queues: Sequence[ArmQueue]) -> list[ArmQueue]:
         """Returns the arms that begin a stage: those that hold something for the others, or all."""

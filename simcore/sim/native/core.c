@@ -225,16 +225,19 @@ static void balance_armatures(const CoreWorld* world, const BodyState* body) {
     }
 }
 
-/* Writes the command of the next step: a quadratic B-spline through the last actions, and the opening. */
+/* Writes the command of the next step: a cubic B-spline through the last actions, and the opening. Its accelerations are
+ * continuous: a quadratic one has them in steps, which need torques that jump. */
 static void write_command(const Servo* servo, double* command) {
     int n = servo->n, last = servo->frame_steps - 1;
     double share = (double)(servo->step < last ? servo->step : last) / servo->frame_steps;
     for (int i = 0; i < n; i++) {
-        const double *first = servo->points + i, *second = first + n, *third = second + n;
-        double before = *second - *first, change = (*third - *second) - before;
-        command[i] = 0.5 * (*first + *second) + share * before + (0.5 * (share * share)) * change;
-        command[n + i] = (before + share * change) / servo->frame_s;
-        command[2 * n + i] = change / (servo->frame_s * servo->frame_s);
+        const double *first = servo->points + i, *second = first + n, *third = second + n, *fourth = third + n;
+        double before = *second - *first, after = *third - *second, change = after - before;
+        double rise = ((*fourth - *third) - after) - change; /* of `change`, from this frame to the next one */
+        double speed = 0.5 * (before + after), start = *second + change / 6.0;
+        command[i] = start + share * (speed + share * (0.5 * change + share * (rise / 6.0)));
+        command[n + i] = (speed + share * (change + share * (0.5 * rise))) / servo->frame_s;
+        command[2 * n + i] = (change + share * rise) / (servo->frame_s * servo->frame_s);
     }
     command[3 * n] = servo->opening;
 }

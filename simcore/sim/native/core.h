@@ -49,7 +49,7 @@ typedef struct {
     double opening;            /* opening of the gripper in the action [m] */
     double told_opening;       /* the one that the fingers' motors were told [m] */
     const int32_t* rows;       /* (n,) rows of its joints among the movable joints of the body */
-    const double* points;      /* (3, n) control points of the spline of this frame */
+    const double* points;      /* (4, n) control points of the spline of this frame */
     const double* offsets;     /* (n,) errors of the encoders */
     double* sent;              /* (most_sent, 3 n + 1) commands: positions, velocities, accelerations, opening */
     double* arrived;           /* (3 n + 1,) the command that the motors follow */

@@ -43,16 +43,16 @@ def load_arm(world: World, name: str) -> Arm:
 
 
 class TargetModel:
-    """A uniform quadratic B-spline through the actions, and commands that are late or get lost."""
+    """A uniform cubic B-spline through the actions, and commands that are late or get lost."""
 
     def __init__(self, q: np.ndarray, opening: float) -> None:
-        self.points, self.opening, self.step = [q, q, q], opening, 0
+        self.points, self.opening, self.step = [q, q, q, q], opening, 0
         self.sent = deque([self._command(0, 1, 1.0)])
         self.arrived = self.sent[0]
 
     def begin_frame(self, q: np.ndarray, most: np.ndarray, opening: float) -> None:
-        last = self.points[2]
-        self.points = [self.points[1], last, np.clip(q, last - most, last + most)]
+        last = self.points[3]
+        self.points = [*self.points[1:], np.clip(q, last - most, last + most)]
         self.opening, self.step = opening, 0
 
     def next(self, steps: int, frame_s: float, *, late: int, dropped: bool) -> np.ndarray:
@@ -63,11 +63,13 @@ class TargetModel:
         return self.arrived
 
     def _command(self, step: int, steps: int, frame_s: float) -> np.ndarray:
-        first, second, third = self.points
-        share, before = min(step, steps - 1) / steps, second - first
-        change = (third - second) - before
-        q = 0.5 * (first + second) + share * before + 0.5 * share**2 * change
-        return np.concatenate([q, (before + share * change) / frame_s, change / frame_s**2, [self.opening]])
+        first, second, third, fourth = self.points
+        share, before, after = min(step, steps - 1) / steps, second - first, third - second
+        change = after - before
+        rise, speed = ((fourth - third) - after) - change, 0.5 * (before + after)
+        q = second + change / 6.0 + share * (speed + share * (0.5 * change + share * (rise / 6.0)))
+        dq = (speed + share * (change + share * (0.5 * rise))) / frame_s
+        return np.concatenate([q, dq, (change + share * rise) / frame_s**2, [self.opening]])
 
 
 @given(
