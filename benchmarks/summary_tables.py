@@ -69,7 +69,7 @@ def summary_table(*, tasks: Pooled, n_tasks: int, library: Pooled, real: Pooled)
     page, learning = "docs/results.md", "docs/learning.md"
     rows = [
         _row(
-            f"{tasks.entries} of {n_tasks} tasks (the others need two arms)",
+            f"{tasks.entries} of {n_tasks} tasks (the others need two arms, or are not measured)",
             tasks,
             "[by task](docs/gallery.md#success-of-all-robots)",
         ),

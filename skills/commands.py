@@ -145,6 +145,22 @@ class ManipCommand:
         """Record frames of its motion and its dwell."""
         return (len(self.motion) if self.motion is not None else 0) + self.dwell_frames
 
+    def openings(self, count: int, widest_m: float) -> Array | None:
+        """Returns (count,) openings of the gripper in the last frames of its motion [m]; None: it stays as it is.
+
+        The first one is repeated where the motion is shorter. `widest_m` is the largest opening of the gripper.
+        """
+        if self.motion is not None and self.motion.gripper_m is not None:
+            widths_m = np.atleast_1d(self.motion.gripper_m)
+        elif self.kind is ManipKind.open_gripper:
+            widths_m = np.array([float(self.params.get("width_m", widest_m))])
+        elif self.kind is ManipKind.close_gripper:
+            widths_m = np.zeros(1)
+        else:
+            return None
+        found: Array = widths_m[np.maximum(np.arange(count) - count + len(widths_m), 0)]
+        return found
+
     def as_tuple(self) -> tuple[Array, Array, str, dict[str, Any]]:
         """`(p (3,), quat_wxyz (4,), name, params)` in the arm's base frame: the form that other systems use."""
         return (self.T_base_ee.p.copy(), self.T_base_ee.quat_wxyz, self.kind.value, dict(self.params))
@@ -256,13 +272,9 @@ class CommandExecutor:
             if motion is not None and len(motion):
                 path, frame = motion.q, min(self._frame, len(motion) - 1)
                 self._q = path[frame]
-            if motion is not None and motion.gripper_m is not None:
-                widths_m = np.atleast_1d(motion.gripper_m)
-                self._gripper_m = float(widths_m[min(frame, len(widths_m) - 1)])
-            elif command.kind is ManipKind.open_gripper:
-                self._gripper_m = float(command.params.get("width_m", self._arm.cfg.gripper.max_width_m))
-            elif command.kind is ManipKind.close_gripper:
-                self._gripper_m = 0.0
+            widths_m = command.openings(len(path), self._arm.cfg.gripper.max_width_m)
+            if widths_m is not None:
+                self._gripper_m = float(widths_m[frame])
             self._frame += 1
             self._openings_m.append(self._arm.gripper_opening_m)
             self._q_before = self._arm.q_read

@@ -146,6 +146,17 @@ def held_to_open(asset: ObjectAsset, part: Part, opening: float) -> Part | None:
     return next((each for each in held if each is not None and each is not part), None)
 
 
+def pressed_positions(asset: ObjectAsset, part: Part) -> dict[str, float]:
+    """Returns where a hand that holds a part leads the joints below it that must be pressed for it to move [rad or m].
+
+    It is empty for most parts: the cap of a childproof bottle is pressed down.
+    """
+    articulation, model = asset.articulation, asset.model
+    above = {joint.name for joint in model.joints_above(part.link)}
+    conditions = conditions_of(articulation, part.joint)
+    return {each.by: place_beyond(articulation, model, each) for each in conditions if each.by in above}
+
+
 def joint_path(
     articulation: Articulation,
     model: UrdfModel,

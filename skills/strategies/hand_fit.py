@@ -16,6 +16,7 @@ from unlatch.objects.closing_force_values import closing_reach
 from unlatch.robots.hand_shape import PAD_M, HandShape
 from unlatch.simcore.geometry import Pose, unit
 from unlatch.simcore.meshes.solids import Solids
+from unlatch.skills.mechanism_steps import pressed_positions
 
 Array = np.ndarray
 
@@ -92,6 +93,7 @@ class HandFit:
         self.closing_reach = closing_reach(part, asset.model)
         """Opening within which catch or gasket act on the part [rad or m]."""
         self._closed = asset.articulation.closed_positions()
+        self._pressed = pressed_positions(asset, part)
         self._depth_m, self._thickness_m, self._length_m = (
             map(float, part.handle.size) if part.handle.type is not HandleType.none else (0.0, 0.0, 0.0)
         )
@@ -112,16 +114,19 @@ class HandFit:
             along: Whether the fingers close along the contact axis, not across it.
             directions: How the hand lies; None: as the handle says.
         """
-        positions = self.positions(opening)
+        states = self._states(opening)
         thickness = self._length_m if along else self._thickness_m
         thickness = thickness if directions is None else directions.thickness_m
         if thickness > self.hand.max_width_m:
             return None
-        poses = self._tool_poses(positions, shift_m, along=along, directions=directions)
+        poses = [self._tool_poses(each, shift_m, along=along, directions=directions) for each in states]
         for room in FINGER_ROOM_M:
             width = min(thickness + 2 * room, self.hand.max_width_m)
             for back in np.arange(0.0, self._largest_setback_m() + 1e-9, _STEP_BACK_M):
-                if any(self._fits(T, float(back), width, positions) for T in poses):
+                if all(
+                    any(self._fits(T, float(back), width, positions) for T in tried)
+                    for positions, tried in zip(states, poses, strict=True)
+                ):
                     return HandGrasp(round(width, 4), round(float(back), 4))
         return None
 
@@ -153,6 +158,11 @@ class HandFit:
         low = [self.hand.tip_m - PAD_M, -half, -_MIDDLE_M]
         high = [self.hand.tip_m - LEAST_HELD_M, half, _MIDDLE_M]
         return self.solids.meets(np.array([[low, high]]), there, positions, only=self.part.link)
+
+    def _states(self, opening: float) -> list[dict[str, float]]:
+        """Returns the joint positions at which a hand must fit: also those where it has pressed the part down."""
+        positions = self.positions(opening)
+        return [positions, {**positions, **self._pressed}] if self._pressed else [positions]
 
     def positions(self, opening: float) -> dict[str, float]:
         """Returns joint positions with the part at an opening from closed and all others closed [rad or m]."""

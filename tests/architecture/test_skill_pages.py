@@ -17,7 +17,7 @@ from unlatch.solver.setting import PlannerSettingCfg
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = (DOCS / "skills.md").read_text(encoding="utf-8")
 MAX_PICTURE_BYTES = 200_000
-PICTURES = {"open": 3, "close": 1, "rotate": 2, "hold": 1, "artpreplan": 0, "pick": 1, "place": 1, "home": 1}
+PICTURES = {"open": 4, "close": 1, "rotate": 2, "hold": 1, "artpreplan": 0, "pick": 1, "place": 1, "home": 1}
 """How many the section of a skill has."""
 
 

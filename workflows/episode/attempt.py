@@ -268,7 +268,11 @@ class Attempt:
         q, _ = join_motions(
             before, command.motion.q, context.arm_model, frame_s=context.frame_s, most=len(rows), is_clear=is_clear
         )
-        skill.commands[index] = replace(command, motion=replace(command.motion, q=q[1:]))
+        # until the step back is over, the fingers are around what they held: they stay as they are
+        openings = command.openings(len(q) - 1, arm.cfg.gripper.max_width_m)
+        if openings is not None:
+            openings[: len(rows)] = arm.gripper_target_m
+        skill.commands[index] = replace(command, motion=replace(command.motion, q=q[1:], gripper_m=openings))
 
     def _queues_that_begin(self, queues: Sequence[ArmQueue]) -> list[ArmQueue]:
         """Returns the arms that begin a stage: those that hold something for the others, or all."""
