@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from tests.integration.episodes import run, same_bits
+from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.objects.procedural.item_looks import LOOKS
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.randomization.config import RandomizationCfg, VisualDraw
 from unlatch.simcore.recording.episode import EpisodeRecord
@@ -290,3 +292,19 @@ def test_a_rule_of_distractors_is_refused_without_distractors() -> None:
         ),
     ):
         runner.episode(0).reset()
+
+
+@pytest.mark.slow
+def test_distractors_are_things_of_the_asked_number_and_size() -> None:
+    cfg = config(line=("randomization.distractors.least=5", "randomization.distractors.most=5"))
+    with EpisodeRunner(cfg) as runner:
+        episode = runner.episode(0)
+        episode.reset()
+        things = read_distractors(episode.randomization.applied()["visuals"]["distractors"], "d")
+    assert 4 <= len(things) <= 5, "one may find no place"
+    assert {thing.shape for thing in things} <= set(LOOKS)
+    for thing in things:
+        low, high = GENERATORS.load(thing.shape)(thing.instance).bounds_obj
+        assert max(high - low) <= 0.2
+        corners = np.array([[x, y] for x in (low[0], high[0]) for y in (low[1], high[1])])
+        assert np.linalg.norm(corners, axis=1).max() <= thing.radius_m + 1e-9

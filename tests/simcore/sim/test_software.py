@@ -6,15 +6,19 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from unlatch.objects.procedural.mesh_makers import bevelled_box
 from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.catalogs import RENDERERS
 from unlatch.simcore.errors import UnknownEntryError, WorldError
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.meshes.mesh_reader import SurfaceMesh
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.sim.bodies import ROOT
 from unlatch.simcore.sim.renderers.renderer import RawImages, RenderRequest
 from unlatch.simcore.sim.renderers.software import SoftwareRenderer
-from unlatch.simcore.sim.visuals.appearance import LinkAppearance, TextureStore, add_panel
-from unlatch.simcore.sim.visuals.visual_shapes import Light
+from unlatch.simcore.sim.visuals.appearance import LinkAppearance, TextureStore, add_panel, add_surface
+from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
+from unlatch.simcore.sim.visuals.visual_shapes import FINISHES, Light
 from unlatch.simcore.sim.world import World, WorldCfg
 
 pytestmark = pytest.mark.integration
@@ -250,3 +254,33 @@ def test_a_fisheye_is_refused_because_it_is_assembled_from_pinholes(world):
 
     with pytest.raises(WorldError, match="draws through a pinhole"):
         world.renderer.render(world, RenderRequest(Fisheye.from_fov(32, 32, 2.0), DOWN, 0.02, 10.0))
+
+
+def test_a_rounded_edge_narrower_than_a_pixel_shows_no_glints(tmp_path):
+    """A bevel mirrors the sun into single pixels, which are white dashes on dark enamel."""
+    mesh = bevelled_box((-0.2, -0.2, 0.0), (0.2, 0.2, 0.3), 0.0015).textured()
+    surface = SurfaceMesh(TriangleMesh(mesh.vertices, mesh.faces), corner_normals=mesh.normals[mesh.faces])
+    with World(WorldCfg(), visuals=True) as world:
+        add_surface(
+            world,
+            "box",
+            surface,
+            T_world_surface=Pose.from_rpy((0.0, 0.0, 0.0), (0.0, 0.0, 0.3)),
+            rgba=(0.1, 0.1, 0.11, 1.0),
+            finish=FINISHES["enamel"],
+        )
+        for eye in ((-0.9, -0.7, 0.9), (-0.6, -1.0, 0.7), (-1.1, -0.3, 0.8)):
+            picture = take_picture(world, LookAtCamera(eye, (0.0, 0.0, 0.15), 40.0), width=128, height=128)
+            inside = visible_box(picture)
+            assert picture[inside].max() < 2.0 * np.median(picture[inside]) + 40.0
+
+
+def visible_box(picture):
+    """Pixels of a dark box whose neighbours up to two pixels away are of the box, too."""
+    dark = picture.max(axis=2) < 200
+    filled = np.maximum.accumulate(dark, axis=0) & np.maximum.accumulate(dark[::-1], axis=0)[::-1]
+    inside = filled.copy()
+    for axis in (0, 1):
+        for step in (-2, -1, 1, 2):
+            inside &= np.roll(filled, step, axis=axis)
+    return inside
