@@ -151,7 +151,7 @@ bottle = ObjectGenerator("bottle", _BOTTLE, _build_bottle)
 _CHILDPROOF_BOTTLE = {
     **_BOTTLE,
     # longer than of other bottles: the fingertips go down with the cap
-    "neck_m": by("kind", {"jar": uniform(0.012, 0.016), "bottle": uniform(0.018, 0.028)}),
+    "neck_m": by("kind", {"jar": uniform(0.020, 0.024), "bottle": uniform(0.024, 0.032)}),
     "press_m": uniform(0.0025, 0.0035),  # how far the cap goes down
     "press_n": uniform(8.0, 14.0),  # at rest, half as much again when it is pressed: our own choice
 }
