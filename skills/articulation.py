@@ -446,6 +446,7 @@ class ArticulationSkill(Skill):
             part_pairs=self.part_pairs(),
             frame_s=context.frame_s,
             gripper_open_m=self._approach_width_of(setting),
+            gripper_contact_m=self._held_opening(scene, setting),
             part_speed=self.part_speed,
             grasp_room_m=self._grasp_room_m(setting),
             asset=self.object.asset.instance,
@@ -454,6 +455,13 @@ class ArticulationSkill(Skill):
             slips=tuple(Slip(SlipMode(name)) for name in setting.slips) or self.slips,
             budget=context.budget,
         )
+
+    def _held_opening(self, scene: PlanningScene, setting: PlannerSettingCfg) -> float:
+        """Returns the assumed opening of the fingers on the part; on a knob that is pressed, they pass its neck [m]."""
+        handle = self.held_part(setting).handle
+        if not isinstance(scene.joint, PathGeometry) or handle.type is not HandleType.knob:
+            return PlanRequest.gripper_contact_m
+        return float(min(handle.size[1:]))
 
     def _end_of_words(self, setting: PlannerSettingCfg, scene: PlanningScene) -> float | None:
         """Returns where words of a setting of another system lead a part that is held [rad or m]; None: they fit it.

@@ -16,6 +16,7 @@ from unlatch.objects.friction import OBJECT_FRICTION
 from unlatch.robots.description import GripperCfg
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.urdf.model import UrdfModel
+from unlatch.skills.mechanism_steps import press_load
 from unlatch.solver.timing import HINGE_SPEED_RAD_S, PART_RISE_HZ, SLIDER_SPEED_M_S
 
 SAFETY_FACTOR = 2.4
@@ -53,7 +54,8 @@ def carried_load(asset: ObjectAsset) -> float:
 def handle_load(asset: ObjectAsset, part: Part) -> float:
     """Returns the force at the handle that moves a part as fast as the planner moves it [N].
 
-    It is `joint_load` at the lever of the handle, and the force that opens a catch or gasket.
+    It is `joint_load` at the lever of the handle, the force that opens a catch or gasket, and that which presses a
+    childproof cap down.
 
     Args:
         asset: The object.
@@ -62,7 +64,7 @@ def handle_load(asset: ObjectAsset, part: Part) -> float:
     T_root_joint, axis = _find_axis(asset, part)
     sliding = asset.model.joints[part.joint].kind == "prismatic"
     lever_m = 1.0 if sliding else _find_lever(asset, part, T_root_joint.p, axis)
-    return joint_load(asset, part) / lever_m + part.peak_opening_force_n
+    return joint_load(asset, part) / lever_m + part.peak_opening_force_n + press_load(asset, part)
 
 
 def joint_load(asset: ObjectAsset, part: Part) -> float:

@@ -157,6 +157,20 @@ def pressed_positions(asset: ObjectAsset, part: Part) -> dict[str, float]:
     return {each.by: place_beyond(articulation, model, each) for each in conditions if each.by in above}
 
 
+def press_load(asset: ObjectAsset, part: Part) -> float:
+    """Returns the force of the springs that a hand presses down while it turns a part [N]; 0 for most parts."""
+    model, load = asset.model, 0.0
+    if not asset.articulation.mechanisms:
+        return load
+    pressed = pressed_positions(asset, part)
+    for each in asset.articulation.mechanisms.values():
+        if isinstance(each, Spring) and each.joint in pressed:
+            joint = model.joints[each.joint]
+            stop = min(max(pressed[each.joint], joint.lower), joint.upper)
+            load += each.stiffness * abs(stop - each.rest)
+    return load
+
+
 def joint_path(
     articulation: Articulation,
     model: UrdfModel,

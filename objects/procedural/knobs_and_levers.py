@@ -116,6 +116,11 @@ def _add_cap(assembly: Assembly, p: Drawn, parent: str, seat: float, *, edge: Se
     assembly.add_part(cap, motion, grip, mass_kg=cap.mass_kg(900.0, digits=5), push=push, edge=edge)
 
 
+def _ring_m(p: Drawn) -> float:
+    """Returns how far the ring below the cap stands out of the neck [m]; fingers that go down with a cap pass it."""
+    return 0.0 if hasattr(p, "press_m") else 0.002
+
+
 def _add_bottle(body: LinkBuilder, p: Drawn) -> float:
     """Adds body, shoulder, neck and label; returns the height of the neck's upper end [m]."""
     radius, neck = p.radius_m, p.cap_m / 2 - 0.003
@@ -132,7 +137,7 @@ def _add_bottle(body: LinkBuilder, p: Drawn) -> float:
     foot = p.height_m + p.shoulder_m
     seat = foot + p.neck_m
     body.cylinder("neck", (0, 0, (foot + seat) / 2), axis="z", radius=neck, length=p.neck_m, rgba=p.colour)
-    body.cylinder("ring", (0, 0, seat - 0.0015), axis="z", radius=neck + 0.002, length=0.003, rgba=p.cap_colour)
+    body.cylinder("ring", (0, 0, seat - 0.0015), axis="z", radius=neck + _ring_m(p), length=0.003, rgba=p.cap_colour)
     half, waist = p.label_share * p.height_m / 2, 0.52 * p.height_m
     for name, wide, low, high, rgba in (
         ("label", 0.0006, waist - half, waist + half, p.label_colour),
@@ -153,7 +158,7 @@ _CHILDPROOF_BOTTLE = {
     # longer than of other bottles: the fingertips go down with the cap
     "neck_m": by("kind", {"jar": uniform(0.020, 0.024), "bottle": uniform(0.024, 0.032)}),
     "press_m": uniform(0.0025, 0.0035),  # how far the cap goes down
-    "press_n": uniform(8.0, 14.0),  # at rest, half as much again when it is pressed: our own choice
+    "press_n": uniform(5.0, 8.0),  # at rest, half as much again when it is pressed: our own choice
 }
 
 

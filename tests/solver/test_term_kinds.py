@@ -185,7 +185,7 @@ def snapshot(scene, T_world_base):
     inverse = {name: (T_world_base.inverse() @ T).inverse() for name, T in frames.items()}
     of = {name: "link" if name in scene.moving_names else "base" for name in (*scene.keypoints, *scene.axes)}
     skill = Open.__new__(Open)
-    skill.cfg = SimpleNamespace(planner_setting=SimpleNamespace(keypoint_shifts={}))
+    skill.cfg = SimpleNamespace(planner_setting=SimpleNamespace(keypoint_shifts={}, held_part=None))
     skill.context = SimpleNamespace(arm=SimpleNamespace(T_world_base=T_world_base))
     skill.part = SimpleNamespace(
         name="door",
@@ -198,7 +198,7 @@ def snapshot(scene, T_world_base):
     joint = SimpleNamespace(prismatic=False, axis=T_base_link.inverse().rotate(scene.joint.axis), **limits)
     skill.object = SimpleNamespace(
         seen_frames=lambda part: frames,
-        asset=SimpleNamespace(R_obj_peer=np.eye(3)),
+        asset=SimpleNamespace(R_obj_peer=np.eye(3), articulation=SimpleNamespace(mechanisms={}), model=None),
         pose_error=PoseEstimateError([("door", name) for name in scene.keypoints], joints=["hinge"]),
         body=SimpleNamespace(joint=lambda name: joint),
         joint_position=lambda name: scene.s,

@@ -40,7 +40,7 @@ HASHES = {
     "can": ("c66636950043572e", "17e155703f736c4a"),
     "carton": ("0e8f2b690d5b0522", "f7ed4f4c1eeeea6d"),
     "cereal_box": ("8f29c805b101ea30", "10bac65be988ec06"),
-    "childproof_bottle": ("7cef23862b53925e", "fa3e2c7fcab20b51"),
+    "childproof_bottle": ("7beb2cd50b4f2a30", "145237bcbff99054"),
     "cup": ("1beba67a3204065e", "3f451aac538cc501"),
     "desk_drawers": ("a32ac9c69508ab88", "87f2705bcb28f2cd"),
     "detent_oven": ("4514fa6f236dfcd5", "a1bb22fdb788c222"),
