@@ -55,9 +55,9 @@ def plan_to_joints(
     )
     if motion.found:
 
-        def is_clear(samples: Array) -> bool:
+        def is_clear(samples: Array, clearance_m: float) -> bool:
             nonlocal queries
-            clear, count = is_timed_motion_clear(samples, checker, s=None, gripper=gripper_m)
+            clear, count = is_timed_motion_clear(samples, checker, s=None, gripper=gripper_m, clearance_m=clearance_m)
             queries += count
             return clear
 

@@ -24,7 +24,7 @@ from unlatch.solver.scene import (
     sample_path,
 )
 
-_LEAST_M = 0.0025
+LEAST_CLEARANCE_M = 0.0025
 """Smallest clearance of a timed motion [m]."""
 
 
@@ -116,7 +116,12 @@ def _find_bent_path(start: Array, vias: Iterable[Array], goal: Array, space: Che
 
 
 def is_timed_motion_clear(
-    samples: Array, checker: CollisionChecker | None, *, s: float | None, gripper: float | None
+    samples: Array,
+    checker: CollisionChecker | None,
+    *,
+    s: float | None,
+    gripper: float | None,
+    clearance_m: float = LEAST_CLEARANCE_M,
 ) -> tuple[bool, int]:
     """Returns whether timed joints (T, n) [rad] keep clear of everything, and the number of collision queries.
 
@@ -125,7 +130,7 @@ def is_timed_motion_clear(
     if checker is None:
         return True, 0
     points = sample_path(samples, RESOLUTION_RAD)
-    hits = (checker.deepest_collision(q, s=s, gripper=gripper, clearance_m=_LEAST_M) for q in points)
+    hits = (checker.deepest_collision(q, s=s, gripper=gripper, clearance_m=clearance_m) for q in points)
     for number, hit in enumerate(hits):
         if hit is not None:
             return False, number + 1

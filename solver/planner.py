@@ -396,8 +396,10 @@ class _Planner:
             )
         return motion
 
-    def _is_transit_clear(self, samples: Array) -> bool:
-        clear, queries = is_timed_motion_clear(samples, self.checker, s=self.s0, gripper=self.grip)
+    def _is_transit_clear(self, samples: Array, clearance_m: float) -> bool:
+        clear, queries = is_timed_motion_clear(
+            samples, self.checker, s=self.s0, gripper=self.grip, clearance_m=clearance_m
+        )
         self.motion_queries += queries
         return clear
 

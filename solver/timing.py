@@ -14,6 +14,7 @@ import numpy as np
 
 from unlatch.simcore.errors import SolverError
 from unlatch.simcore.process import load_library
+from unlatch.solver.motion import LEAST_CLEARANCE_M
 from unlatch.solver.path_solver import PathSolution
 from unlatch.solver.plan import PlanRequest, Segment
 from unlatch.solver.scene import ArmModel, Array
@@ -296,6 +297,11 @@ _JOINED_SHARE = 0.9
 _FINE = 8
 """Number of times per sample at which the speed of a motion is compared with its limit."""
 
+IsClear = Callable[[Array, float], bool]
+FAST_CLEARANCE_M = 0.006
+"""Distance to obstacles at full speed [m]: the hand of a Panda leaves its path by up to 4.6 mm there, and by half of
+that at `_CAREFUL_SHARE`, since deviations grow with the accelerations."""
+_CAREFUL_SHARE = 0.75
 _DEVIATIONS_RAD = (DEVIATION_RAD, DEVIATION_RAD / 5, DEVIATION_RAD / 25)
 
 
@@ -306,7 +312,7 @@ def time_segments(
     approach: Array,
     follow: PathSolution,
     retreat: Array | None,
-    is_clear: Callable[[Array], bool],
+    is_clear: IsClear,
 ) -> list[Segment]:
     """Times each segment, and joins the approach to the transit; returns the segments in order of execution.
 
@@ -316,7 +322,7 @@ def time_segments(
         approach: (W, n) joints of the approach [rad]; fewer than two rows = none.
         follow: The path of the part; fewer than two rows = none.
         retreat: (W, n) joints of the retreat [rad], if there is one.
-        is_clear: Returns whether timed joints (T, n) before the contact keep clear of obstacles.
+        is_clear: Returns whether timed joints (T, n) before the contact keep a distance to obstacles [m].
     """
     segments = [] if transit is None else [_time_transit(request, transit, is_clear)]
     if len(approach) > 1:
@@ -334,9 +340,7 @@ def time_segments(
     return segments
 
 
-def _join_approach(
-    request: PlanRequest, transit: Segment, approach: Segment, is_clear: Callable[[Array], bool]
-) -> list[Segment]:
+def _join_approach(request: PlanRequest, transit: Segment, approach: Segment, is_clear: IsClear) -> list[Segment]:
     """Begins the approach before the transit has ended, as early as limits and obstacles allow."""
     _, p = request.arm.kinematics.fk_batch(approach.q)
     free = int(np.count_nonzero(np.linalg.norm(p - p[-1], axis=1) > _STRAIGHT_M))
@@ -351,7 +355,7 @@ def _join_approach(
 
 
 def join_motions(
-    first: Array, second: Array, arm: ArmModel, *, frame_s: float, most: int, is_clear: Callable[[Array], bool]
+    first: Array, second: Array, arm: ArmModel, *, frame_s: float, most: int, is_clear: IsClear
 ) -> tuple[Array, int]:
     """Begins a motion before the one before it has ended: their changes add up while the first one brakes.
 
@@ -364,7 +368,7 @@ def join_motions(
         arm: Its limits.
         frame_s: Time between two rows [s].
         most: Largest number of rows by which the motions overlap.
-        is_clear: Returns whether joints (T, n) keep clear of obstacles; asked for the rows that change.
+        is_clear: Returns whether joints (T, n) keep a distance to obstacles [m]; asked for the rows that change.
 
     Returns:
         (A + B - 1 - overlap, n) joints, and by how many rows the motions overlap; without an overlap, (A + B, n): the
@@ -379,22 +383,20 @@ def join_motions(
         velocity, acceleration = _JOINED_SHARE * arm.max_velocity, _JOINED_SHARE * arm.max_acceleration
         use = _limit_use(q, velocity, acceleration, frame_s, rests=False)
         inside = bool((q >= arm.q_lower).all() and (q <= arm.q_upper).all())
-        if use <= 1.0 and inside and is_clear(q[begin : len(first)]):
+        if use <= 1.0 and inside and is_clear(q[begin : len(first)], FAST_CLEARANCE_M):
             return q, overlap
         overlap = overlap - 1 if use > 1.0 else overlap * 2 // 3
     return np.concatenate([first, second]), 0
 
 
-def _time_transit(request: PlanRequest, q: Array, is_clear: Callable[[Array], bool]) -> Segment:
+def _time_transit(request: PlanRequest, q: Array, is_clear: IsClear) -> Segment:
     speed_scale = request.pace * request.speed_scale
     samples = time_transit(q, request.arm, frame_s=request.frame_s, speed_scale=speed_scale, is_clear=is_clear)
     return Segment("transit", samples, None, request.arm.kinematics.pose(samples[-1]))
 
 
-def time_transit(
-    q: Array, arm: ArmModel, *, frame_s: float, speed_scale: float, is_clear: Callable[[Array], bool]
-) -> Array:
-    """Times a transit with smaller and smaller deviation from the checked lines until the curve is clear.
+def time_transit(q: Array, arm: ArmModel, *, frame_s: float, speed_scale: float, is_clear: IsClear) -> Array:
+    """Times a transit: quickly where there is room, else carefully, with smaller and smaller deviation from the lines.
 
     The last one is returned if none is clear.
 
@@ -403,15 +405,18 @@ def time_transit(
         arm: Its limits.
         frame_s: Time between two rows of the result [s].
         speed_scale: Share of the joint speed limits; its square is the share of the acceleration limits.
-        is_clear: Returns whether timed joints (T, n) keep clear of obstacles.
+        is_clear: Returns whether timed joints (T, n) keep a distance to obstacles [m].
 
     Returns:
         (T, n) joints, at rest at both ends [rad].
     """
-    for deviation_rad in _DEVIATIONS_RAD:
-        samples, _ = time_path(q, arm, dt=frame_s, speed_scale=speed_scale, deviation_rad=deviation_rad)
-        if len(q) == 2 or is_clear(samples):  # a straight line has no corners
-            break
+    for share, clearance_m in ((1.0, FAST_CLEARANCE_M), (_CAREFUL_SHARE, LEAST_CLEARANCE_M)):
+        for deviation_rad in _DEVIATIONS_RAD:
+            samples, _ = time_path(q, arm, dt=frame_s, speed_scale=share * speed_scale, deviation_rad=deviation_rad)
+            if is_clear(samples, clearance_m):
+                return samples
+            if len(q) == 2:  # a straight line has no corners
+                break
     return samples
 
 

@@ -245,7 +245,9 @@ def test_joined_motions_cut_the_corner_within_the_limits_and_keep_their_ends(arm
     first, _ = time_path(np.stack([arm.q_home, corner]), arm, dt=DT, speed_scale=0.6)
     second, _ = time_path(np.stack([corner, corner - [0.0, 0.2, 0.0, 0.2, 0.0, 0.0, 0.0]]), arm, dt=DT, speed_scale=0.6)
     asked = []
-    joined, overlap = join_motions(first, second, arm, frame_s=DT, most=8, is_clear=lambda q: asked.append(q) is None)
+    joined, overlap = join_motions(
+        first, second, arm, frame_s=DT, most=8, is_clear=lambda q, _: asked.append(q) is None
+    )
     assert 0 < overlap <= 8
     assert len(joined) == len(first) + len(second) - 1 - overlap
     np.testing.assert_allclose(joined[[0, -1]], [first[0], second[-1]], atol=1e-12)
@@ -260,6 +262,6 @@ def test_motions_whose_corner_cannot_be_cut_stop_between_them(arm):
     corner = arm.q_home + 0.3
     first, _ = time_path(np.stack([arm.q_home, corner]), arm, dt=DT)
     second, _ = time_path(np.stack([corner, arm.q_home]), arm, dt=DT)
-    joined, overlap = join_motions(first, second, arm, frame_s=DT, most=8, is_clear=lambda q: False)
+    joined, overlap = join_motions(first, second, arm, frame_s=DT, most=8, is_clear=lambda q, _: False)
     assert overlap == 0
     np.testing.assert_array_equal(joined, np.concatenate([first, second]))

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +16,7 @@ from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.recording.success_rules import MAX_SETTLE_CHANGE_M, MAX_SETTLE_CHANGE_RAD
 from unlatch.simcore.rng import stream
 from unlatch.skills.articulation import ArticulationSkill
+from unlatch.skills.carrying import InHandSkill
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.commands import JointMotion, ManipCommand, ManipKind, Phase
 from unlatch.skills.config import StageSequences, stages_of
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 
+_LEAST_CHANGE_M = 0.005
+"""Change of the gripper's opening below which its fingers are taken to be where they will be [m]."""
 _FLOW_S = 0.35
 """Longest time before the end of a step back from which the arm may go on to the next skill [s]."""
 
@@ -244,35 +247,62 @@ class Attempt:
         return True
 
     def _go_on_from_step_back(self, skill: Skill) -> None:
-        """Lets the commands of a planned skill begin with what is left of the step back of the skill before it."""
+        """Lets the commands of a planned skill begin with what is left of the step back of the skill before it.
+
+        Where the way is not free for the fingers as they stand now, they open or close before it.
+        """
         rows, self._last_rows = self._last_rows, None
-        if rows is None or not skill.commands:
+        index = next((n for n, command in enumerate(skill.commands) if command.frames), None)
+        if index is None:
             return
-        context = skill.context
-        arm, checker = context.arm, context.checker
-        index = next(n for n, command in enumerate(skill.commands) if command.frames)
-        command = skill.commands[index]
-        before = np.vstack([arm.q_target, rows])
-        if command.motion is None or command.phase is not Phase.transit or command.dwell_frames:
-            motion = JointMotion(rows)
-            skill.commands.insert(
-                index, ManipCommand(ManipKind.joint_ctrl, command.T_base_ee, Phase.transit, motion=motion)
-            )
+        command, context, arm = skill.commands[index], skill.context, skill.context.arm
+        motion, opening_m = command.motion, arm.gripper_target_m
+        if (
+            motion is None
+            or command.phase is not Phase.transit
+            or command.dwell_frames
+            or not isinstance(skill, ArticulationSkill | InHandSkill)
+        ):
+            if rows is not None:
+                way = ManipCommand(ManipKind.joint_ctrl, command.T_base_ee, Phase.transit, motion=JointMotion(rows))
+                skill.commands.insert(index, way)
+            return
+        n_back = 0 if rows is None else len(rows)
+        widest_m = arm.cfg.gripper.max_width_m
+        openings = command.openings(len(motion), widest_m)
+        to_m = opening_m if openings is None else float(openings[0])
+        change_m = abs(to_m - opening_m)
+        if rows is None and change_m < _LEAST_CHANGE_M:
             return
         skill.load_checker()
         s = skill.s if isinstance(skill, ArticulationSkill) else None
+        free = partial(is_timed_motion_clear, checker=context.checker, s=s, gripper=opening_m)
 
-        def is_clear(q: Array) -> bool:
-            return is_timed_motion_clear(q, checker, s=s, gripper=arm.gripper_target_m)[0]
-
-        q, _ = join_motions(
-            before, command.motion.q, context.arm_model, frame_s=context.frame_s, most=len(rows), is_clear=is_clear
-        )
+        q = np.vstack([arm.q_target, motion.q])
+        if rows is not None:
+            q, _ = join_motions(
+                np.vstack([arm.q_target, rows]),
+                motion.q,
+                context.arm_model,
+                frame_s=context.frame_s,
+                most=n_back,
+                is_clear=lambda samples, clearance_m: free(samples, clearance_m=clearance_m)[0],
+            )
+        q = q[1:]
+        n_fingers = context.frames(change_m / (min(len(arm.cfg.gripper.joints), 2) * arm.cfg.gripper.max_speed_m_s))
+        waits = change_m >= _LEAST_CHANGE_M and not free(np.vstack([arm.q_target, q[: n_back + n_fingers]]))[0]
+        if waits:
+            parts = [] if rows is None else [JointMotion(rows)]
+            parts.append(JointMotion(np.tile(motion.q[:1], (n_fingers, 1)), gripper_m=to_m))
+            skill.commands[index:index] = [
+                ManipCommand(ManipKind.joint_ctrl, command.T_base_ee, Phase.transit, motion=part) for part in parts
+            ]
+            return
         # until the step back is over, the fingers are around what they held: they stay as they are
-        openings = command.openings(len(q) - 1, arm.cfg.gripper.max_width_m)
+        openings = command.openings(len(q), widest_m)
         if openings is not None:
-            openings[: len(rows)] = arm.gripper_target_m
-        skill.commands[index] = replace(command, motion=replace(command.motion, q=q[1:], gripper_m=openings))
+            openings[:n_back] = opening_m
+        skill.commands[index] = replace(command, motion=replace(motion, q=q, gripper_m=openings))
 
     def _queues_that_begin(self, queues: Sequence[ArmQueue]) -> list[ArmQueue]:
         """Returns the arms that begin a stage: those that hold something for the others, or all."""
