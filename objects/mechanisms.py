@@ -569,7 +569,7 @@ def explain_held(
 ) -> list[str]:
     """Returns which conditions of mechanisms that may hold a joint do not hold, one line each.
 
-    Such as `door is latched: lever at 0.1 of the 0.6 rad that free it`.
+    Such as `door is latched: lever at 0.1 of the 0.6 rad that free it`. Lines about what holds that lever follow.
 
     Args:
         joint: The joint.
@@ -579,7 +579,8 @@ def explain_held(
         names: Names of parts by joint, for the message.
         model: The URDF.
     """
-    lines = []
+    lines: list[str] = []
+    waits_for: list[str] = []
     title = names.get(joint, joint)
     for mechanism in mechanisms.values():
         word = _HELD_WORDS.get(mechanism.kind, "locked")
@@ -593,10 +594,14 @@ def explain_held(
                 continue
             rest, sign = rest_position(condition.by, mechanisms, parts=parts, model=model)
             if not condition.holds(positions[condition.by], rest, sign):
-                value, by = condition.value(positions[condition.by], rest, sign), names.get(condition.by, condition.by)
-                lines.append(
-                    f"{title} is {word}: {_describe_unmet(condition, value, by, _unit_of(condition.by, model))}"
-                )
+                value = round(condition.value(positions[condition.by], rest, sign), 6)
+                by = names.get(condition.by, condition.by)
+                unmet = _describe_unmet(condition, value, by, _unit_of(condition.by, model))
+                lines.append(f"{title} is {word}: {unmet}")
+                waits_for.append(condition.by)
+    others = {name: each for name, each in mechanisms.items() if joint not in each.held_joints}
+    for by in dict.fromkeys(waits_for):
+        lines += explain_held(by, others, positions, parts=parts, names=names, model=model)
     return lines
 
 

@@ -27,6 +27,8 @@ SPINDLE_KG_M2 = 3e-5
 Bullet's contact solver does not converge."""
 OVERLAP_M = 5e-4
 """Depth from which two links overlap [m]."""
+FEET_M = 0.004
+"""Height of the feet of an object that nothing fastens [m]: as far as others stand above what they stand on."""
 ROLLING_FRICTION_M = 1e-3
 """Arm of the rolling friction of free objects, so that a round one comes to rest [m]."""
 _NO_CATCH, _NO_GASKET = Catch(leave_n=0.0, reach_m=0.0), Gasket(pull_n=0.0, reach_m=0.0)
@@ -96,6 +98,18 @@ class SceneObject(Module):
             self.set_joints(self.asset.articulation.closed_positions())
         for first, second in self.body.find_overlaps(OVERLAP_M):
             self.body.ignore_collision(self.body, first, second)
+
+    def keep_parts_off(self, support: Body) -> None:
+        """Switches contacts off between what the object stands on and parts that would rub on it.
+
+        An object stands on its body, as if it had feet of `FEET_M`: doors are flush with the underside of many.
+        """
+        self.set_joints(self.asset.rest_positions)
+        lows = {link: float(self.body.link_aabb(link)[0, 2]) for link in self.body.links}
+        lowest = min(lows.values())
+        for link, low in lows.items():
+            if link not in self.body.mounted_links and low < lowest + FEET_M:
+                self.body.ignore_collision(support, link, support.root_link)
 
     @property
     def free(self) -> bool:

@@ -189,6 +189,7 @@ class ScratchArea(LockedArea):
         # always written, since a cleaner of the temporary folder may have removed some files
         folder.mkdir(parents=True, exist_ok=True)
         for file, data in files.items():
+            (folder / file).parent.mkdir(parents=True, exist_ok=True)
             (folder / file).write_bytes(data)
         self._folders.pop(name, None)
         self._folders[name] = folder

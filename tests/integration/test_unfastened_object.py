@@ -1,13 +1,16 @@
 """Objects that nothing fastens: they stand by their weight, and an episode fails if they slide or tip."""
 
 import numpy as np
+import pybullet as p
 import pytest
 
 import unlatch
-from unlatch.objects import ObjectCfg, load_object
+from unlatch.objects import ObjectCfg, SceneObject, load_object
 from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.measurements import moved_object_rows
 from unlatch.simcore.recording.verdict import recompute_success
+from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.workflows.runs.runner import EpisodeRunner
 
 pytestmark = pytest.mark.integration
@@ -49,6 +52,23 @@ def test_a_fastened_object_is_never_said_to_have_moved():
     assert record.success
     assert "objects.box.root_linear_velocity" not in record.arrays
     assert moved_object_rows(record, record.skills[-1], slice(0, None)) == []
+
+
+def test_a_door_that_is_flush_with_the_underside_does_not_rub_on_what_the_object_stands_on():
+    cfg = ObjectCfg(name="it", category="microwave", instance="5", fixed=False)
+    asset = load_object(cfg, rng=np.random.default_rng(0))
+    for kept_off in (False, True):
+        with World(WorldCfg()) as world:
+            top = float(asset.bounds_obj[0, 2]) - 0.002
+            table = world.add_box("table", size_m=(2, 2, 0.1), T_world_box=Pose.from_translation((0, 0, top - 0.05)))
+            body = world.load_urdf(asset.urdf_path, name="it", T_world_root=Pose.identity(), fixed=False)
+            item = SceneObject(body, asset, world=world)
+            if kept_off:
+                item.keep_parts_off(table)
+            world.step(120)
+            points = p.getContactPoints(body.body_id, table.body_id, physicsClientId=world.client)
+            assert ("it/door" in {body.label(point[3]) for point in points}) is not kept_off
+            assert "it/body" in {body.label(point[3]) for point in points}
 
 
 def test_an_object_to_carry_needs_no_key_to_be_free():

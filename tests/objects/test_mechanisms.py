@@ -168,6 +168,20 @@ def test_what_holds_a_joint_is_explained_with_numbers(model, joint, data, positi
     assert explain(model, joint, data, **positions) == ([] if said is None else [said])
 
 
+def test_what_holds_the_joint_that_would_free_a_part_is_explained_too(model):
+    found = {
+        "bolt": read(LATCH),
+        "wheels": read({**ONE_OF_EACH[5], "joint": "lever", "by": "drawer", "range": [0.2, 0.3]}),
+    }
+    rest = rest_positions(found, parts={}, model=model)
+    assert explain_held("hinge", found, rest, parts={}, names={}, model=model) == [
+        "hinge is latched: lever at 0 of the 0.6 rad that free it",
+        "lever is locked: drawer at 0 m, which frees it from 0.2 to 0.3 m",
+    ]
+    both = {"a": read(LATCH), "b": read({**LATCH, "joint": "lever", "by": "hinge"})}
+    assert len(explain_held("hinge", both, rest, parts={}, names={}, model=model)) == 2
+
+
 def test_joints_that_follow_others_rest_where_these_put_them(model):
     chain = [
         {"kind": "mimic", "joint": "lever", "follows": "hinge", "ratio": 2.0},

@@ -370,10 +370,10 @@ def build_scene(
     scene.add_robot(robot_cfg.name, robot)
     objects: dict[str, SceneObject] = {}
     for name, asset in assets.items():
-        place = layout.objects[name]
+        place, support = layout.objects[name], table
         if place.plinth_size_m is not None and place.T_world_plinth is not None:
-            plinth = add_fixture(plinth_name(name), place.plinth_size_m, place.T_world_plinth, _PLINTH_RGBA)
-            plinth.semantic_class = "plinth"
+            support = add_fixture(plinth_name(name), place.plinth_size_m, place.T_world_plinth, _PLINTH_RGBA)
+            support.semantic_class = "plinth"
         urdf = asset.drawn_urdf() if world.visuals else asset.urdf_path
         body = world.load_urdf(
             urdf,
@@ -388,6 +388,8 @@ def build_scene(
         if asset.source == ObjectSource.procedural.value:
             body.finish_by_colour = FINISH_OF_COLOUR
         objects[name] = SceneObject(body, asset, world=world)
+        if not asset.fixed:
+            objects[name].keep_parts_off(support)
         objects[name].set_joints(place.joint_positions)
         scene.add_object(name, objects[name])
         for part in asset.articulation.parts:
