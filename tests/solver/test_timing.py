@@ -170,7 +170,7 @@ def pushes(arm, drawer):
         motions = {"transit": turn(np.array([-0.5, -0.2])), "approach": turn(np.linspace(-0.2, 0.0, 5)), "follow": path}
         where = {"arm": arm, "scene": drawer(s=0.197), "q_current": arm.q_home, "frame_s": DT}
         requests = (PlanRequest(setting=setting_of(), closed_gripper=closed, **where) for closed in (True, False))
-        timed = (time_segments(each, **motions, retreat=None, is_clear=lambda q: True) for each in requests)
+        timed = (time_segments(each, **motions, retreat=None, is_clear=lambda q, _: True) for each in requests)
         return [next(segment for segment in found if segment.kind == kind) for found in timed]
 
     return make
