@@ -241,13 +241,22 @@ def agrees(now: Behaviour, then: Behaviour) -> bool:
 
 
 def write(now: Behaviour) -> None:
-    """Writes a behaviour in place of another one, or adds it to those of other machines with the same code."""
+    """Writes a behaviour in place of another one, or adds it to those of other machines with the same code.
+
+    They also stay where the code has changed and this machine's episodes have not.
+    """
+    known = read_present()
+    is_unchanged = any((found.machine, found.fingerprint) == (now.machine, now.fingerprint) for found in known)
     others = [
         found
-        for found in read_present()
-        if found.machine != now.machine and (found.code == now.code or now.fingerprint == found.fingerprint)
+        for found in known
+        if found.machine != now.machine
+        and (is_unchanged or found.code == now.code or now.fingerprint == found.fingerprint)
     ]
-    machines = {found.machine: found for found in [*others, now]}
+    places = {found.machine: place for place, found in enumerate(known)}
+    machines = {
+        found.machine: found for found in sorted([*others, now], key=lambda each: places.get(each.machine, len(places)))
+    }
     content = {
         "version": unlatch.__version__,
         "code": now.code,

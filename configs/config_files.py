@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import io
-import math
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -110,12 +110,20 @@ _MOST_VALUES = 1_000_000
 """A file of 300 bytes can stand for a billion values, by aliases of aliases."""
 
 
-def _count_values(node: yaml.Node | None, known: dict[int, float]) -> float:
-    """Returns how many values a node has with its aliases replaced; infinity if it contains itself."""
+def _compose(text: str) -> yaml.Node | None:
+    """Returns the nodes of a YAML text; None of one with errors, which whoever loads it names."""
+    with suppress(yaml.YAMLError):
+        node: yaml.Node | None = yaml.compose(text, Loader=yaml.CSafeLoader)
+        return node
+    return None
+
+
+def _count_values(node: yaml.Node | None, known: dict[int, int]) -> int:
+    """Returns how many values a node has with its aliases replaced; one that contains itself counts once there."""
     if not isinstance(node, yaml.CollectionNode):
         return 1
     if id(node) not in known:
-        known[id(node)] = math.inf  # as long as it is being counted
+        known[id(node)] = 1  # as long as it is being counted
         items = [item for pair in node.value for item in (pair if isinstance(pair, tuple) else (pair,))]
         known[id(node)] = 1 + sum(_count_values(item, known) for item in items)
     return known[id(node)]
@@ -133,10 +141,10 @@ def load_yaml(file: Path) -> DictConfig | ListConfig:
     """
     text = read_text(file)
     try:
-        if "*" in text and _count_values(yaml.compose(text, Loader=yaml.CSafeLoader), {}) > _MOST_VALUES:
+        if "*" in text and _count_values(_compose(text), {}) > _MOST_VALUES:
             raise ConfigError(
                 f"{file} has more than {_MOST_VALUES:,} values once its aliases (*name) are replaced by what they "
-                "stand for, or an alias that contains itself. Write fewer of them."
+                "stand for. Write fewer of them."
             )
         return _locate_urdf(OmegaConf.load(_NamedText(text, str(file))), file)
     except ReaderError as exc:

@@ -22,13 +22,14 @@ from unlatch.objects.articulated_object import ObjectAsset, front_frame
 from unlatch.objects.config import ObjectCfg
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.hand_shape import HandShape, hand_shape, hand_shapes
+from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.skills.catalog import DERIVABLE_SKILLS, SKILLS, derivable_skill
 from unlatch.skills.config import HoldCfg, HomeCfg, SkillCfg, StrategyCfg, part_acted_on
 from unlatch.skills.grasping import needs_turns
 from unlatch.skills.hold import hold_setting
 from unlatch.skills.layout_search import LayoutSearchCfg
-from unlatch.skills.mechanism_steps import positions_let_go, steps_before
+from unlatch.skills.mechanism_steps import is_sprung, positions_let_go, press_of, steps_before
 from unlatch.skills.strategies.hand_fit import HandFit
 from unlatch.skills.strategies.open_close import (
     approach_m,
@@ -159,6 +160,12 @@ def derive_layout(
     turns = skill == "rotate"
     if turns:
         check_turns(part, held=not can_be_dragged(part))
+        if is_sprung(asset, part):
+            raise ConfigError(
+                f"skill=rotate does not fit part '{part.name}': a spring turns it back once the hand lets go. Use "
+                "skill=open for the part that it frees, or name another part.",
+                key="skill",
+            )
     if start is None:
         start = start_range(skill, part, asset)
         if skill == "open":
@@ -473,6 +480,25 @@ def with_mechanism_steps(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> 
             now |= positions_let_go(asset, {**now, part.joint: led})
         skills.append(entry)
     return cfg if len(skills) == len(cfg.skills) else replace(cfg, skills=skills)
+
+
+def pressed_part(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], index: int) -> Part | None:
+    """Returns what a skill of the chain presses so that its part pops out, the part or a button; None: nothing."""
+    name, part = cfg.skills[index].objects[0], part_of_skill(cfg, index, assets)
+    if part is None:
+        return None
+    asset, pressed = assets[name], None
+    ranges = [item.range for item in cfg.task.openness if (item.object, item.part) == (name, part.name)]
+    opening = 0.5 * sum(ranges[0]) if ranges else 0.0
+    for place, entry in enumerate(cfg.skills[: index + 1]):
+        kind = entry.name if entry.name in DERIVABLE_SKILLS else SKILLS.load(entry.name).derived_as
+        moved = None if kind is None or entry.objects[0] != name else part_of_skill(cfg, place, assets)
+        press = None
+        if moved is not None and moved.name == part.name:
+            press = press_of(asset, part, opening) if kind == "close" else None
+            opening = press.pops_to if press is not None else 0.0 if kind == "close" else 0.5 * part.openness.span
+        pressed = None if press is None else press.at
+    return pressed
 
 
 def fill_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:

@@ -29,7 +29,7 @@ from unlatch.objects.mechanisms import (
 )
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.drives import DriveGroup, JointDrive
-from unlatch.simcore.sim.joint_gates import Gate, GateKind, JointGates
+from unlatch.simcore.sim.joint_gates import GateKind, JointGate, JointGates
 from unlatch.simcore.sim.joint_mechanisms import couple_joints
 from unlatch.simcore.state import Buffer, Module
 from unlatch.simcore.urdf.model import UrdfModel
@@ -79,7 +79,7 @@ class ActingMechanisms(Module):
         self._ranges, self._model = articulation.joint_ranges(), model
         self._rows: dict[str, list[int]] = {}
         """By mechanism that holds joints: of each joint, the first of its gates."""
-        gates: list[Gate] = []
+        gates: list[JointGate] = []
         for name, mechanism in self.mechanisms.items():
             if isinstance(mechanism, Mimic):
                 couple_joints(
@@ -109,15 +109,17 @@ class ActingMechanisms(Module):
         """Adds the buffer of a mechanism; its name need not be an attribute."""
         self._buffers[name] = Buffer()
 
-    def _make_gates(self, mechanism: Mechanism) -> list[Gate]:
+    def _make_gates(self, mechanism: Mechanism) -> list[JointGate]:
         """Returns the gates that a mechanism consists of."""
         if isinstance(mechanism, Detent):
-            detent = Gate(GateKind.detent, mechanism.joint, 0.0, effort=mechanism.effort, reach=mechanism.reach)
+            detent = JointGate(GateKind.detent, mechanism.joint, 0.0, effort=mechanism.effort, reach=mechanism.reach)
             return [replace(detent, closed=position) for position in mechanism.positions]
         if isinstance(mechanism, Closer | SoftClose):
             joint, (closed, sign) = mechanism.joint, self._closed(mechanism.joint)
             reach = mechanism.reach if isinstance(mechanism, SoftClose) else math.inf
-            pull = Gate(GateKind.pull, joint, closed, sign, effort=mechanism.effort, reach=reach, speed=mechanism.speed)
+            pull = JointGate(
+                GateKind.pull, joint, closed, sign, effort=mechanism.effort, reach=reach, speed=mechanism.speed
+            )
             return [replace(pull, brake=BRAKE_SHARE * mechanism.effort)]
         if isinstance(mechanism, PushLatch):
             kinds = GateKind.toggle | GateKind.push
@@ -127,7 +129,7 @@ class ActingMechanisms(Module):
             return []
         return [self._gate_of(mechanism, condition) for condition in mechanism.conditions()]
 
-    def _gate_of(self, mechanism: Latch | Release | Interlock | PressAndTurn, condition: Condition) -> Gate:
+    def _gate_of(self, mechanism: Latch | Release | Interlock | PressAndTurn, condition: Condition) -> JointGate:
         """Returns the gate that holds a joint until a condition holds."""
         is_freezing = isinstance(mechanism, PressAndTurn) or (isinstance(mechanism, Interlock) and not mechanism.joints)
         kinds = GateKind.freeze if is_freezing else GateKind.threshold
@@ -137,7 +139,7 @@ class ActingMechanisms(Module):
             kinds |= GateKind.keeps_out
         if isinstance(mechanism, PressAndTurn):
             kinds |= GateKind.one_way
-        gate = Gate(kinds, condition.joint, *self._closed(condition.joint))
+        gate = JointGate(kinds, condition.joint, *self._closed(condition.joint))
         if isinstance(mechanism, Release):
             gate = self._push(mechanism, kinds | GateKind.push)
         rest, by_sign = 0.0, 1.0
@@ -154,10 +156,12 @@ class ActingMechanisms(Module):
             strength=mechanism.strength,
         )
 
-    def _push(self, mechanism: PushLatch | Release, kinds: GateKind) -> Gate:
+    def _push(self, mechanism: PushLatch | Release, kinds: GateKind) -> JointGate:
         closed, sign = self._closed(mechanism.joint)
         effort, reach = mechanism.effort, mechanism.pops_to
-        return Gate(kinds, mechanism.joint, closed, sign, effort=effort, reach=reach, speed=reach / POP_S, brake=effort)
+        return JointGate(
+            kinds, mechanism.joint, closed, sign, effort=effort, reach=reach, speed=reach / POP_S, brake=effort
+        )
 
     def _closed(self, joint: str) -> tuple[float, float]:
         return closed_position(joint, parts=self._ranges, model=self._model)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from unlatch.objects.acting_mechanisms import ActingMechanisms, spring_drives
 from unlatch.objects.annotation import Part, PartKind
 from unlatch.objects.annotation_entries import Catch, Gasket, Region
 from unlatch.objects.articulated_object import ObjectAsset
@@ -59,6 +58,8 @@ class SceneObject(Module):
             for name in self.joint_names
         }
         if self._has_mechanisms and world is not None:
+            from unlatch.objects.acting_mechanisms import spring_drives
+
             drives = spring_drives(asset.articulation, asset.model, drives, dt=world.dt)
         self.drives = DriveGroup(body, drives, world=world)
         """Friction, damping and springs of its joints."""
@@ -72,6 +73,8 @@ class SceneObject(Module):
         self._acted_links: dict[str, str] = {}
         self._held: frozenset[str] = frozenset()
         if self._has_mechanisms:
+            from unlatch.objects.acting_mechanisms import ActingMechanisms
+
             self.mechanisms = ActingMechanisms(body, asset.articulation, asset.model, self.drives)
         self.root_position = Buffer()
         self.root_quat_xyzw = Buffer()

@@ -219,7 +219,7 @@ class ArticulationSkill(Skill):
     def describe_held(self) -> str:
         """Returns what a mechanism lacks to let the part move now, to be added to a message; empty if nothing."""
         asset = self.object.asset
-        if not asset.articulation.mechanisms:
+        if not asset.articulation.mechanisms or self.success_mode is SuccessMode.zero:
             return ""
         from unlatch.skills.mechanism_steps import explain_held
 
@@ -239,14 +239,15 @@ class ArticulationSkill(Skill):
 
         The way begins with the part at a position of its joint [rad or m]; None: at the present one.
         """
-        from unlatch.skills.mechanism_steps import joint_path
-
         articulation, model = self.object.asset.articulation, self.object.asset.model
         if not articulation.mechanisms:
             return None
+        from unlatch.skills.mechanism_steps import joint_path
+
         held, positions = self.held_part(setting), self._positions()
         positions |= {} if s is None else {self.part.joint: s}
-        return joint_path(articulation, model, self.part, held, positions, free=self.cfg.ignores_mechanisms)
+        free = self.cfg.ignores_mechanisms or self.success_mode is SuccessMode.zero  # what holds a part lets it close
+        return joint_path(articulation, model, self.part, held, positions, free=free)
 
     @property
     def follow_to(self) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -15,10 +15,12 @@ from unlatch.skills.commands import ManipCommand, ManipKind, Phase
 from unlatch.skills.config import SkillCfg
 from unlatch.skills.context import SKIN_M, SkillContext
 from unlatch.skills.grasping import GraspingSkill
-from unlatch.skills.mechanism_steps import press_of
 from unlatch.solver.plan import KeyframePlan, PlanRequest
 from unlatch.solver.scene import Slide, Slip, SlipMode
 from unlatch.solver.setting import SuccessMode
+
+if TYPE_CHECKING:
+    from unlatch.skills.mechanism_steps import PressToPop
 
 _PAST_CLOSED_RAD = 0.02
 _PAST_CLOSED_M = 0.003
@@ -55,8 +57,12 @@ class Close(GraspingSkill):
 
     def __init__(self, cfg: SkillCfg, context: SkillContext) -> None:
         super().__init__(cfg, context)
-        openness = self.part.openness
-        self._press = press_of(self.object.asset, self.part, openness.sign * (self.s - openness.closed))
+        openness, asset = self.part.openness, self.object.asset
+        self._press: PressToPop | None = None
+        if asset.articulation.mechanisms:
+            from unlatch.skills.mechanism_steps import press_of
+
+            self._press = press_of(asset, self.part, openness.sign * (self.s - openness.closed))
 
     @property
     def closed_gripper(self) -> bool:

@@ -16,7 +16,6 @@ from unlatch.objects.friction import OBJECT_FRICTION
 from unlatch.robots.description import GripperCfg
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.urdf.model import UrdfModel
-from unlatch.skills.mechanism_steps import press_load
 from unlatch.solver.timing import HINGE_SPEED_RAD_S, PART_RISE_HZ, SLIDER_SPEED_M_S
 
 SAFETY_FACTOR = 2.4
@@ -64,7 +63,12 @@ def handle_load(asset: ObjectAsset, part: Part) -> float:
     T_root_joint, axis = _find_axis(asset, part)
     sliding = asset.model.joints[part.joint].kind == "prismatic"
     lever_m = 1.0 if sliding else _find_lever(asset, part, T_root_joint.p, axis)
-    return joint_load(asset, part) / lever_m + part.peak_opening_force_n + press_load(asset, part)
+    load_n = joint_load(asset, part) / lever_m + part.peak_opening_force_n
+    if asset.articulation.mechanisms:
+        from unlatch.skills.mechanism_steps import press_load
+
+        load_n += press_load(asset, part)
+    return load_n
 
 
 def joint_load(asset: ObjectAsset, part: Part) -> float:

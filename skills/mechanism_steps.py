@@ -46,7 +46,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Press:
+class PressToPop:
     """A press that lets a part pop out."""
 
     at: Part
@@ -342,7 +342,7 @@ def explain_held(asset: ObjectAsset, part: Part, positions: Positions) -> list[s
     return asset.explain_held(part.name, positions) if is_held else []
 
 
-def press_of(asset: ObjectAsset, part: Part, opening: float) -> Press | None:
+def press_of(asset: ObjectAsset, part: Part, opening: float) -> PressToPop | None:
     """Returns how a part that is open by `opening` [rad or m] is pressed so that it pops out; None: it is not.
 
     A push latch is pressed by the part itself, another one by its button.
@@ -351,11 +351,11 @@ def press_of(asset: ObjectAsset, part: Part, opening: float) -> Press | None:
         return None
     for mechanism in asset.articulation.mechanisms.values():
         if isinstance(mechanism, PushLatch) and mechanism.joint == part.joint:
-            return Press(part, mechanism.press, mechanism.pops_to)
+            return PressToPop(part, mechanism.press, mechanism.pops_to)
         if isinstance(mechanism, Release) and mechanism.joint == part.joint:
             button = part_of_joint(asset.articulation, mechanism.by)
             if button is not None and button.is_button:
-                return Press(button, 0.0, mechanism.pops_to)
+                return PressToPop(button, 0.0, mechanism.pops_to)
     return None
 
 

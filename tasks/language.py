@@ -58,18 +58,27 @@ class PartWords:
 
 
 _OBJECTS = {
+    "button_microwave": "microwave",
+    "detent_oven": "oven",
+    "double_cabinet": "cabinet",
     "drawer": "cabinet",
     "drawer_cabinet": "cabinet",
     "hand_wheel": "valve",
+    "latched_door": "door",
+    "locked_safe": "safe",
+    "push_latch_cabinet": "cabinet",
     "sliding_window": "window",
+    "telescopic_drawer": "cabinet",
 }
-"""Words for categories whose own names do not fit the names of their parts."""
+"""Words for categories whose own names do not fit the names of their parts, or are not what people say."""
 _NOUNS = {
     ("carton", "lid"): "flap",
     ("hand_wheel", "knob"): "wheel",
+    ("locked_safe", "knob"): "dial",
     ("safe", "knob"): "dial",
     ("sliding_window", "slider"): "sash",
     ("toaster", "slider"): "lever",
+    ("toolbox", "knob"): "clasp",
 }
 """Words for parts, by category and name of the part without its number."""
 _KINDS = {
@@ -362,6 +371,8 @@ _HOME = [
     "move the hand back out of the way",
     "let the arm go back to its start",
 ]
+PRESS = "press"
+"""What instructions say in place of `close` where a closed part, or its button, is pressed so that it pops out."""
 _ALIKE = {"hold": _HELD, "home": _HOME}
 """Templates of skills for which it does not matter how the part moves."""
 _UNMENTIONED = frozenset({"artpreplan"})
@@ -382,6 +393,8 @@ def _find_templates(table: dict[tuple[str, Manner], list[str]], skill: str, mann
     """Returns the templates in a table; for other skills, such as those of plugins, the name is the verb."""
     if skill in _ALIKE:
         return list(_ALIKE[skill])
+    if skill == PRESS:
+        return list(table["close", Manner.press])
     own = [f"{skill.replace('_', ' ')} {moved}"]
     return [] if skill in _UNMENTIONED else list(table.get((skill, manner), own))
 

@@ -12,7 +12,6 @@ import numpy as np
 from unlatch.objects.annotation import Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset, front_frame
 from unlatch.objects.closing_force_values import closing_reach
-from unlatch.objects.mechanisms import follow, settling_reach
 from unlatch.simcore.errors import ConfigError, GeometryError, RecordingError, close_matches
 from unlatch.simcore.geometry import Pose
 from unlatch.tasks.task import OpennessCfg, RegionCfg, RelationCfg, TaskCfg, order_relations
@@ -271,8 +270,7 @@ class _PlacementDraw:
         positions: dict[str, float] = {}
         drawn: dict[str, float] = {}
         entries = [(index, entry) for index, entry in enumerate(self._cfg.openness) if entry.object == asset.name]
-        mechanisms = asset.articulation.mechanisms
-        if mechanisms:
+        if asset.articulation.mechanisms:
             positions.update(asset.rest_positions)
         for part_name, part in asset.articulation.parts.items():
             positions.setdefault(part.joint, part.openness.closed)
@@ -280,13 +278,13 @@ class _PlacementDraw:
                 if entry.part == part_name:
                     check_opening(entry, part, asset, index=index)
                     opening = self._rng.uniform(*entry.range)
-                    if opening <= max(closing_reach(part, asset.model), settling_reach(part.joint, mechanisms)):
+                    if opening <= max(closing_reach(part, asset.model), asset.settling_reach(part.joint)):
                         opening = 0.0  # within its catch, gasket or spring a part would move while the scene settles
                     positions[part.joint] = part.openness.position(opening)
                     drawn[f"opening.{part_name}"] = opening
         for _, entry in entries:
             asset.articulation.part(entry.part)
-        return follow(mechanisms, positions) if mechanisms else positions, drawn
+        return asset.with_followers(positions), drawn
 
 
 def _plinth_box(

@@ -45,7 +45,7 @@ _SPRINGS = GateKind.push | GateKind.pull | GateKind.detent
 
 
 @dataclass(frozen=True)
-class Gate:
+class JointGate:
     """One gate; the opening of its joint is sign * (position - closed) [rad or m]."""
 
     kinds: GateKind
@@ -89,7 +89,7 @@ class Gate:
 class JointGates:
     """The gates of one body."""
 
-    def __init__(self, body: Body, gates: Sequence[Gate]) -> None:
+    def __init__(self, body: Body, gates: Sequence[JointGate]) -> None:
         """Attaches gates; they act from the next physics step on, until the body is removed.
 
         Raises:

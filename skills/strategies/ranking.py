@@ -14,7 +14,7 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.skills.catalog import derivable_skill
 from unlatch.skills.context import SKIN_M
 from unlatch.skills.grasping import needs_turns
-from unlatch.skills.mechanism_steps import Press, held_to_open, press_of
+from unlatch.skills.mechanism_steps import PressToPop, held_to_open, press_of
 from unlatch.skills.strategies.candidates import draw_candidates
 from unlatch.skills.strategies.free_edge import edge_grip, edge_hook, free_edges
 from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandFit, HandGrasp, held_at_edge
@@ -437,7 +437,7 @@ def _numbered(name: str, settings: list[PlannerSettingCfg]) -> list[Strategy]:
     return [(name if number == 1 else f"{name}_{number}", each) for number, each in enumerate(settings, start=1)]
 
 
-def _derive_presses(asset: ObjectAsset, part: Part, hand: HandShape, press: Press) -> list[Strategy]:
+def _derive_presses(asset: ObjectAsset, part: Part, hand: HandShape, press: PressToPop) -> list[Strategy]:
     """Returns the pushes on a part, or on its button, after which the part pops out."""
     if press.at is not part:
         closed = press.at.openness.span
@@ -453,7 +453,7 @@ def _derive_presses(asset: ObjectAsset, part: Part, hand: HandShape, press: Pres
     return _numbered("push", pushes or [setting])
 
 
-def _until_popped(setting: PlannerSettingCfg, part: Part, press: Press, *, opening: float) -> PlannerSettingCfg:
+def _until_popped(setting: PlannerSettingCfg, part: Part, press: PressToPop, *, opening: float) -> PlannerSettingCfg:
     """Returns a push that leads a part to an opening [rad or m], and succeeds where the part has popped out."""
     return replace(
         setting,

@@ -176,6 +176,16 @@ def rows_of(record: EpisodeRecord) -> np.ndarray:
     return np.hstack([record.arrays[f"actions.{ARM}.{key}"] for key in ("joint_targets", "gripper_target")])
 
 
+BEGUN = 5
+"""Frames of standing still with which the environment has begun."""
+
+
+def frames_until(record: EpisodeRecord, phase: Phase, share: float) -> int:
+    """Number of actions of a recorded policy until a share of a phase is over."""
+    frames = np.flatnonzero(record.arrays["skills.phase"] == phase.value)
+    return round(np.interp(share, [0.0, 1.0], frames[[0, -1]])) - BEGUN
+
+
 def correct(
     frames: int,
     *overrides: str,
@@ -188,7 +198,7 @@ def correct(
     cfg = config("policy=random", f"takeover={frames}", *overrides, task=task)
     with closing(UnlatchEnv(cfg=config_as(EnvCfg, cfg, success_when=SuccessWhen.still))) as env:
         env.options = replace(env.options, actor=Actor.both)
-        left = iter(recorded[5:])  # the environment has begun with 5 frames of standing still
+        left = iter(recorded[BEGUN:])
         policy = wrap_policy(lambda observation: next(left), env, name="recorded rows")
         rule = TakeoverRule.parse(cfg.takeover)
         return run_correction(env, policy, rule, "recorded rows", 0, label_every=label_every)
@@ -216,9 +226,12 @@ def test_the_planner_takes_over_from_a_policy_and_labels_only_its_own_part() -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("task", "frames"), [("open_drawer", 110), ("close_drawer", 100), ("turn_stove_knob", 150)])
-def test_the_planner_goes_on_with_the_grasp_that_a_policy_left(task: str, frames: int) -> None:
-    record = correct(frames, task=task)
+@pytest.mark.parametrize(("task", "share"), [("open_drawer", 0.1), ("close_drawer", 0.3), ("turn_stove_knob", 0.3)])
+def test_the_planner_goes_on_with_the_grasp_that_a_policy_left(
+    episode: Callable[..., EpisodeRecord], task: str, share: float
+) -> None:
+    demonstration = episode(task)
+    record = correct(frames_until(demonstration, Phase.follow, share), task=task, rows=rows_of(demonstration))
     assert_success(record, config(task=task))
     assert events(record) == ["takeover", "grasp_kept"]
     assert [entry.get("code") for entry in record.skills] == ["taken_over", None]
@@ -232,9 +245,12 @@ def test_the_planner_goes_on_with_the_grasp_that_a_policy_left(task: str, frames
 
 
 @pytest.mark.slow
-def test_a_hand_opens_and_steps_back_where_there_is_no_plan_from_its_grasp(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hand_opens_and_steps_back_where_there_is_no_plan_from_its_grasp(
+    episode: Callable[..., EpisodeRecord], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    demonstration = episode("open_drawer")
     monkeypatch.setattr(explanation, "_OFF_M", 0.0)
-    record = correct(110)
+    record = correct(frames_until(demonstration, Phase.follow, 0.1), rows=rows_of(demonstration))
     assert_success(record, config())
     assert events(record) == ["takeover", "grasp_released"]
     assert "off the place of its grasp" in record.events[1]["reason"]
@@ -243,8 +259,14 @@ def test_a_hand_opens_and_steps_back_where_there_is_no_plan_from_its_grasp(monke
 
 
 @pytest.mark.slow
-def test_a_part_that_reaches_its_goal_while_the_arm_of_a_policy_brakes_counts_as_moved_by_the_policy() -> None:
-    record = correct(154, task="open_microwave")  # the door is 4 degrees short of its threshold, and moves
+def test_a_part_that_reaches_its_goal_while_the_arm_of_a_policy_brakes_counts_as_moved_by_the_policy(
+    episode: Callable[..., EpisodeRecord],
+) -> None:
+    demonstration = episode("open_microwave")
+    s = demonstration.arrays["objects.microwave.joint_positions"][:, 0]
+    short = float(demonstration.skills[0]["success_threshold"]) - np.radians(4.0)
+    frames = int(np.argmax(s > short)) - BEGUN  # the door is 4 degrees short of its threshold, and moves
+    record = correct(frames, task="open_microwave", rows=rows_of(demonstration))
     assert_success(record, config(task="open_microwave"))
     assert events(record) == ["takeover"]
     assert [entry["success"] for entry in record.skills] == [True]
@@ -254,13 +276,15 @@ def test_a_part_that_reaches_its_goal_while_the_arm_of_a_policy_brakes_counts_as
 def test_fingers_that_do_not_hold_the_part_do_not_go_on_with_their_grasp(
     episode: Callable[..., EpisodeRecord],
 ) -> None:
-    recorded = rows_of(episode("open_drawer"))
+    demonstration = episode("open_drawer")
+    recorded, frames = rows_of(demonstration), frames_until(demonstration, Phase.grasp, 1.0)
+    held = recorded[BEGUN + frames - 1]
     with closing(UnlatchEnv(cfg=config_as(EnvCfg, config()))) as env:
         env.reset(options={"episode": 0})
-        for row in recorded[5:110]:
+        for row in recorded[BEGUN : BEGUN + frames]:
             env.step(row)
         for _ in range(20):
-            env.step(recorded[109])
+            env.step(held)
         skill = env.episode.judge.current[-1].skill
         assert isinstance(skill, GraspingSkill)
         assert skill.plan_from_grasp() is None
@@ -269,7 +293,7 @@ def test_fingers_that_do_not_hold_the_part_do_not_go_on_with_their_grasp(
         assert skill.plan_from_grasp() == "1 of 2 fingers touch 'drawer'"
         skill.views.fingers_link.touching_links = frozenset()
         assert skill.plan_from_grasp() == "0 of 2 fingers touch 'drawer'"
-        env.step(recorded[109] + np.array([0.1] + 7 * [0.0]))  # the arm is not there yet
+        env.step(held + np.array([0.1] + 7 * [0.0]))  # the arm is not there yet
         assert "away from its targets, expected at most 0.03" in str(skill.plan_from_grasp())
 
 
@@ -278,10 +302,10 @@ def test_labels_of_a_policy_that_acts_like_the_planner_are_its_own_actions(
     episode: Callable[..., EpisodeRecord],
 ) -> None:
     demonstration = episode("open_drawer", "variety=0")
-    frames = 150
+    frames = frames_until(demonstration, Phase.follow, 0.75)
     record = correct(frames, "variety=0", rows=rows_of(demonstration), label_every=8)
     assert_success(record, config("variety=0"))
-    acted = slice(5, 5 + frames)
+    acted = slice(BEGUN, BEGUN + frames)
     joints = f"robots.{ARM}.joint_positions"  # the planner of labels leaves the world alone
     np.testing.assert_array_equal(record.arrays[joints][acted], demonstration.arrays[joints][acted])
     valid = record.arrays[f"labels.{ARM}.valid"]

@@ -5,8 +5,10 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
+from unlatch.configs.derived_task import derive_layout
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
+from unlatch.simcore.errors import ConfigError
 from unlatch.skills.mechanism_steps import (
     Step,
     explain_held,
@@ -135,3 +137,8 @@ def test_what_holds_a_part_is_told_until_it_has_left_its_latch():
     free_at = asset.articulation.mechanisms["bolt"].free_at
     assert line == f"door is latched: lever at 0 of the {free_at:g} rad that free it"
     assert explain_held(asset, door, {**asset.rest_positions, door.joint: door.openness.position(0.5)}) == []
+
+
+def test_a_lever_that_a_spring_turns_back_is_not_turned_for_its_own_sake():
+    with pytest.raises(ConfigError, match="part 'lever': a spring turns it back once"):
+        derive_layout("rotate", asset_of("latched_door"), part_of("latched_door", "lever"), hand=None)

@@ -163,6 +163,17 @@ def assert_joins(segments):
             np.testing.assert_allclose(step, 0.0, atol=1e-8)
 
 
+def stretches(segments):
+    """Yields the joints (T, n) of a plan from each rest of the arm to the next one: segments that flow are one motion."""
+    joined = []
+    for segment in segments:
+        joined.append(segment.q)
+        if not segment.flows:
+            yield np.concatenate(joined)
+            joined = []
+    assert not joined, "the last segment of a plan ends at rest"
+
+
 def assert_inside(arm, q, *, beyond=0.0):
     """Joint positions keep the limits of an arm."""
     assert np.all(q >= arm.q_lower - beyond)

@@ -18,7 +18,7 @@ from unlatch.simcore.errors import AssetError, ConfigError, RecordingError, Unla
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.layout_search import LayoutSearchCfg
-from unlatch.tasks.language import LanguageStep, target_words
+from unlatch.tasks.language import PRESS, LanguageStep, target_words, task_language
 from unlatch.tasks.layout import check_opening, describe_object
 
 
@@ -123,7 +123,12 @@ def with_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> Epi
         return cfg
     from unlatch.configs.derived_task import with_mechanism_steps
 
-    return with_mechanism_steps(cfg, assets)
+    filled = with_mechanism_steps(cfg, assets)
+    if filled is cfg:
+        return cfg
+    # instructions are about the chain as the task states it
+    language = task_language(cfg.task.language, language_steps(cfg, assets), 0.0)
+    return replace(filled, task=replace(filled.task, language=language))
 
 
 @contextmanager
@@ -190,7 +195,14 @@ def language_step(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], index: int
     entry = cfg.skills[index]
     target = SKILLS.load(entry.name).declare_target(entry, assets)
     words = "" if target is None else target_words(None if target.of is None else assets[target.of], target.region)
-    return LanguageStep(entry.name, assets[entry.objects[0]], part_acted_on_by(cfg, assets, index), words)
+    asset = assets[entry.objects[0]]
+    if asset.articulation.mechanisms and not entry.language:
+        from unlatch.configs.derived_task import pressed_part
+
+        pressed = pressed_part(cfg, assets, index)
+        if pressed is not None:
+            return LanguageStep(PRESS, asset, pressed.name)
+    return LanguageStep(entry.name, asset, part_acted_on_by(cfg, assets, index), words)
 
 
 def language_steps(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> list[LanguageStep]:

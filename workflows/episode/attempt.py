@@ -16,7 +16,6 @@ from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.recording.success_rules import MAX_SETTLE_CHANGE_M, MAX_SETTLE_CHANGE_RAD
 from unlatch.simcore.rng import stream
 from unlatch.skills.articulation import ArticulationSkill
-from unlatch.skills.carrying import InHandSkill
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.commands import JointMotion, ManipCommand, ManipKind, Phase
 from unlatch.skills.config import StageSequences, stages_of
@@ -257,12 +256,8 @@ class Attempt:
             return
         command, context, arm = skill.commands[index], skill.context, skill.context.arm
         motion, opening_m = command.motion, arm.gripper_target_m
-        if (
-            motion is None
-            or command.phase is not Phase.transit
-            or command.dwell_frames
-            or not isinstance(skill, ArticulationSkill | InHandSkill)
-        ):
+        load_checker = getattr(skill, "load_checker", None)  # skills of plugins may plan in their own way
+        if motion is None or command.phase is not Phase.transit or command.dwell_frames or load_checker is None:
             if rows is not None:
                 way = ManipCommand(ManipKind.joint_ctrl, command.T_base_ee, Phase.transit, motion=JointMotion(rows))
                 skill.commands.insert(index, way)
@@ -274,7 +269,7 @@ class Attempt:
         change_m = abs(to_m - opening_m)
         if rows is None and change_m < _LEAST_CHANGE_M:
             return
-        skill.load_checker()
+        load_checker()
         s = skill.s if isinstance(skill, ArticulationSkill) else None
         free = partial(is_timed_motion_clear, checker=context.checker, s=s, gripper=opening_m)
 

@@ -15,7 +15,7 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.skills.commands import Phase
-from unlatch.tasks.language import fill_in, part_words
+from unlatch.tasks.language import PRESS, fill_in, part_words
 from unlatch.workflows.runs.progress import StepProgress
 from unlatch.workflows.viewing import phase_moments
 from unlatch.workflows.viewing.best_view import Subject, choose_best_view, find_acted_part
@@ -424,9 +424,14 @@ def _section_title(shown: RecordedWorld, skill_round: phase_moments.SkillRound, 
     arm = f", {entry['arm']} arm" if "arm" in entry else ""
     if entry.get("goes_home"):
         return f"{entry['name']}{arm}"
-    called = part_words(shown.episode.scene.objects[entry["object"]].asset, entry["part"])
-    thing = "{object}" if entry["part"] is None else "{part} of the {object}"
-    (words,) = fill_in([f"{entry['name']}{arm}: {thing}"], called)
+    asset = shown.episode.scene.objects[entry["object"]].asset
+    name, part = entry["name"], entry["part"]
+    if name == "close" and asset.articulation.mechanisms:
+        opening = abs(entry["s0"] - entry["s_closed"])
+        press = press_of(asset, asset.articulation.part(part), opening)
+        name, part = (name, part) if press is None else (PRESS, press.at.name)
+    thing = "{object}" if part is None else "{part} of the {object}"
+    (words,) = fill_in([f"{name}{arm}: {thing}"], part_words(asset, part))
     several = f", round {skill_round.number} of {skill_round.count}" if skill_round.count > 1 else ""
     strategy = f", strategy {entry['strategy']}" if entry.get("strategy") else ""
     # fingertips that drag a part press on it

@@ -43,3 +43,9 @@ def test_a_button_is_pressed_before_the_door_is_led():
     assert_success(record, cfg)
     done = [(skill["name"], skill["part"]) for skill in record.skills if skill["name"] != "artpreplan"]
     assert done == [("close", "door"), ("open", "door")]
+
+
+def test_a_childproof_cap_turns_closed_without_a_press():
+    cfg = load("object=childproof_bottle", "skill=close", "seed=1")
+    record = run(cfg)
+    assert_success(record, cfg)
