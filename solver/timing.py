@@ -464,6 +464,8 @@ def _slow_down(
 ) -> tuple[Array, Array]:
     """Slows a timed motion to `TOUCH_SPEED_M_S` before a touch; it brakes at a given rate and is faster nowhere.
 
+    Braking adds to the accelerations of the motion: one that would exceed the arm's limits is slower everywhere.
+
     Args:
         request: The request, with the arm and the time between two samples.
         q: (T, n) joints [rad].
@@ -488,12 +490,18 @@ def _slow_down(
     braking_m = np.maximum(end_m - travelled - _TOUCH_ZONE_M, 0.0)
     limit_m_s = np.sqrt(TOUCH_SPEED_M_S**2 + 2.0 * acceleration_m_s2 * braking_m)
     slow_dt = np.maximum(np.diff(t), np.diff(travelled) / np.minimum(limit_m_s[1:], limit_m_s[:-1]))
-    slow_t = _add_up(slow_dt)
-    count = math.ceil(slow_t[-1] / request.frame_s - 1e-9)
-    samples = motion(np.interp(np.linspace(0.0, slow_t[-1], count + 1), slow_t, t))
-    samples[0], samples[-1] = [*q[0], s[0]], [*q[-1], s[-1]]  # without the rounding of the spline
-    # a spline through joints at their limit may swing beyond it
-    return np.clip(samples[:, :-1], request.arm.q_lower, request.arm.q_upper), np.ascontiguousarray(samples[:, -1])
+    slow_t, arm = _add_up(slow_dt), request.arm
+    for _ in range(_MAX_STRETCHES):
+        count = math.ceil(slow_t[-1] / request.frame_s - 1e-9)
+        samples = motion(np.interp(np.linspace(0.0, slow_t[-1], count + 1), slow_t, t))
+        samples[0], samples[-1] = [*q[0], s[0]], [*q[-1], s[-1]]  # without the rounding of the spline
+        # a spline through joints at their limit may swing beyond it
+        samples[:, :-1] = np.clip(samples[:, :-1], arm.q_lower, arm.q_upper)
+        used = _limit_use(samples[:, :-1], arm.max_velocity, arm.max_acceleration, request.frame_s)
+        if used <= 1.0:
+            break
+        slow_t = 1.01 * used * slow_t
+    return np.ascontiguousarray(samples[:, :-1]), np.ascontiguousarray(samples[:, -1])
 
 
 def _time_segment(

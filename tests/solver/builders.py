@@ -164,7 +164,7 @@ def assert_joins(segments):
 
 
 def stretches(segments):
-    """Yields the joints (T, n) of a plan from each rest of the arm to the next one: segments that flow are one motion."""
+    """Yields the joints (T, n) of a plan from each rest to the next one: segments that flow are one motion."""
     joined = []
     for segment in segments:
         joined.append(segment.q)

@@ -15,6 +15,7 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.skills.commands import Phase
+from unlatch.skills.mechanism_steps import press_of
 from unlatch.tasks.language import PRESS, fill_in, part_words
 from unlatch.workflows.runs.progress import StepProgress
 from unlatch.workflows.viewing import phase_moments
@@ -426,7 +427,7 @@ def _section_title(shown: RecordedWorld, skill_round: phase_moments.SkillRound, 
         return f"{entry['name']}{arm}"
     asset = shown.episode.scene.objects[entry["object"]].asset
     name, part = entry["name"], entry["part"]
-    if name == "close" and asset.articulation.mechanisms:
+    if name == "close" and part is not None and asset.articulation.mechanisms:
         opening = abs(entry["s0"] - entry["s_closed"])
         press = press_of(asset, asset.articulation.part(part), opening)
         name, part = (name, part) if press is None else (PRESS, press.at.name)

@@ -19,7 +19,16 @@ from unlatch.simcore.rng import stream
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.config import part_acted_on
 from unlatch.skills.layout_search import LayoutSearchCfg
-from unlatch.tasks.language import Manner, part_words, step_language, step_phrasings, task_language, task_phrasings
+from unlatch.tasks.language import (
+    PRESS,
+    Manner,
+    part_words,
+    step_language,
+    step_phrasings,
+    task_language,
+    task_phrasings,
+)
+from unlatch.workflows.episode.assets import language_step, language_steps, with_derived_task
 from unlatch.workflows.runs.loading import load
 
 TASKS = sorted(path.stem for path in (config_dir() / "task").glob("*.yaml"))
@@ -27,8 +36,8 @@ CARRYING = ("pick", "place")
 """Skills that act on a whole object."""
 SEEDS = range(4)
 VERBS = re.compile(
-    "(bin|clear|close|dial|drop|exchange|fold|get|grab|grasp|grip|hold|lay|let|lift|look|lower|move|open|pack|pick|place|pull|press|push|put|raise"
-    "|reach|rotate|set|shut|slide|steady|stow|store|swap|take|throw|tidy|turn|twist|warm)"
+    "(bin|clear|close|dial|drop|exchange|extend|fold|get|grab|grasp|grip|hold|lay|let|lift|look|lower|move|open|pack|pick|place|pull|press|push|put"
+    "|raise|reach|rotate|set|shut|slide|steady|stow|store|swap|swing|take|throw|tidy|turn|twist|undo|unlatch|unlock|warm)\\b"
 )
 AFTER = "and|back|by|closed|down|in|open|out|shut|then|up"
 """Words that may follow the name of an object."""
@@ -111,11 +120,52 @@ def test_every_skill_has_words_for_every_part(category: str, tmp_path: Path):
     for seed in SEEDS:
         asset = loaded(ObjectCfg(name="a", category=category), seed, tmp_path)
         for part in asset.articulation.parts:
-            turned = part_words(asset, part).manner in (Manner.turn, Manner.lever)
-            for skill in ("open", "rotate") if turned else ("open", "close"):
+            manner = part_words(asset, part).manner
+            turned = manner in (Manner.turn, Manner.lever)
+            first, last = ("close", "close") if manner is Manner.press else ("open", "rotate" if turned else "close")
+            for skill in (first, last, PRESS):
                 check(task_language([], [(skill, asset, part)], 0.0), least=3)
                 check(step_language([], skill, asset, part, 0.0), least=3)
-            check(task_language([], [("open", asset, part), (skill, asset, part)], 0.0), least=3)
+            check(task_language([], [(first, asset, part), (last, asset, part)], 0.0), least=3)
+
+
+HELD = {
+    "microwave_by_button": (
+        [("press", "button"), ("open", "door")],
+        "push the microwave's button and pull its door open",
+    ),
+    "open_safe_by_dial": (
+        [("rotate", "knob"), ("open", "door")],
+        "turn the dial, then the lever, and pull the door of the safe open",
+    ),
+    "push_latch_cupboard": ([("press", "door"), ("open", "door")], "press the door of the cabinet and pull it open"),
+    "second_drawer_of_filing_cabinet": (
+        [("close", "drawer"), ("open", "drawer_2")],
+        "pull out the lower drawer of the filing cabinet",
+    ),
+    "toolbox_clasps": (
+        [("rotate", "knob"), ("rotate", "knob_2"), ("open", "lid")],
+        "undo both clasps of the toolbox and lift the lid",
+    ),
+}
+"""What instructions say of the steps that mechanisms add, and one instruction of each task."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", HELD)
+def test_an_instruction_is_about_the_stated_part_and_a_step_about_what_it_presses(task: str, tmp_path: Path):
+    stated, (said, instruction) = load(task), HELD[task]
+    assets = {item.name: loaded(item, 0, tmp_path) for item in stated.all_objects().values()}
+    cfg = with_derived_task(stated, assets)
+    steps = language_steps(cfg, assets)
+    assert [(step.skill, step.part) for step in steps] == said
+    assert [step.skill for step in steps] != [entry.name for entry in stated.skills[1:]]
+    texts = task_language(cfg.task.language, steps, 0.0)
+    check(texts, least=3)
+    assert instruction in texts
+    for index, entry in enumerate(cfg.skills[1:], start=1):
+        step = language_step(cfg, assets, index)
+        check(step_language(entry.language, *step[:3], 0.0), least=3)
 
 
 def test_every_skill_that_acts_has_several_templates_for_each_manner():

@@ -40,6 +40,16 @@ def pictures(path: Path) -> list[np.ndarray]:
         return [np.asarray(frame.convert("RGB")) for frame in ImageSequence.Iterator(image)]
 
 
+def shown_ms(path: Path) -> int:
+    """How long the pictures of a GIF or a WebP are shown, all together."""
+    with Image.open(path) as image:
+        total_ms = 0
+        for frame in ImageSequence.Iterator(image):
+            frame.load()
+            total_ms += frame.info["duration"]
+        return total_ms
+
+
 def redness(picture: np.ndarray) -> float:
     """How much redder than green the outermost row of pixels is."""
     return float((picture[0, :, 0].astype(int) - picture[0, :, 1]).mean())
@@ -61,14 +71,17 @@ def test_each_format_has_the_pictures_that_the_command_counts(data_set, suffix, 
     said = capsys.readouterr()
     assert said.err == ""
     record = data_set.read(0)
-    count = len(frame_numbers(record, fps=4, speed=4.0)) + 4  # the last one is held for a second
+    numbers = frame_numbers(record, fps=4, speed=4.0)
+    count = len(numbers) + 4  # the last one is held for a second
     assert said.out.startswith(f"clip: {out} ({count} pictures, {count / 4:.1f} s, ")
     assert "renderer software" in said.out
     found = pictures(out)
     if suffix == "mp4":
         assert len(found) == count
     else:  # equal pictures may be joined to one that is shown for longer
-        assert count - 4 <= len(found) <= count
+        steps = np.abs(np.diff(record.arrays["robots.franka_panda.left.joint_positions"][numbers], axis=0))
+        assert 1 + np.count_nonzero(steps.max(axis=1) > 0.01) <= len(found) <= count
+        assert shown_ms(out) == count * 250
     assert found[0].shape == (64, 96, 3)
     assert np.mean(np.abs(found[0].astype(int) - found[-1]).max(axis=2) > 40) > 0.02
     assert redness(found[-1]) < 30

@@ -1,6 +1,8 @@
 """`unlatch make-object`: files that other software opens."""
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import mujoco
 import numpy as np
@@ -31,13 +33,29 @@ def run(capfd, tmp_path, monkeypatch) -> Run:
     return call
 
 
+def without_visuals(urdf: str) -> str:
+    return re.sub(r"\s*<visual\b.*?</visual>", "", urdf, flags=re.DOTALL)
+
+
+def named_files(folder: Path, name: str) -> set[str]:
+    """Names of the files that a URDF, a mesh or a material refers to, and of those that these refer to."""
+    if name.endswith(".png"):
+        return set()
+    named = re.findall(r'filename="(.*?)"|^(?:mtllib|map_\w+) (\S+)', (folder / name).read_text(), flags=re.MULTILINE)
+    found = {"".join(each) for each in named}
+    return found.union(*(named_files(folder, each) for each in found))
+
+
 def test_an_object_is_a_urdf_with_its_annotation(run, tmp_path):
     code, out, err = run("oven", "seed=3", "out=o")
     assert (code, err) == (0, "")
     assert out == "oven 3: o/object.urdf; door (hinge_horizontal), knob (knob), knob_2 (knob)\n"
-    assert sorted(path.name for path in (tmp_path / "o").iterdir()) == ["articulation.yaml", "object.urdf"]
-    made = GENERATORS.load("oven")(3, name="oven")
-    assert (tmp_path / "o" / "object.urdf").read_text() == made.model.to_urdf()
+    made, text = GENERATORS.load("oven")(3, name="oven"), (tmp_path / "o" / "object.urdf").read_text()
+    # meshes are drawn in place of the colliders, which the physics still has
+    assert without_visuals(text) == without_visuals(made.model.to_urdf())
+    assert text.count("<collision") == made.model.to_urdf().count("<collision") > 0
+    written = sorted(path.name for path in (tmp_path / "o").iterdir())
+    assert written == sorted({"articulation.yaml", "object.urdf", *named_files(tmp_path / "o", "object.urdf")})
     asset = ObjectAsset(
         name="oven",
         category="oven",

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.objects.builders import generated
 from unlatch.simcore.errors import count_noun
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.commands import Phase
@@ -154,6 +155,24 @@ def test_the_title_of_a_round_names_the_strategy_and_the_force_of_the_hand(monke
     scene = SimpleNamespace(objects={"box": SimpleNamespace(asset=None)})
     shown = SimpleNamespace(record=made, episode=SimpleNamespace(scene=scene))
     monkeypatch.setattr(phase_pictures, "part_words", lambda *_: PartWords("box", "lid", "", Manner.lift))
+    (skill_round,) = find_rounds(made)
+    assert phase_pictures._section_title(shown, skill_round, entry) == said
+
+
+@pytest.mark.parametrize(
+    ("category", "s0", "said"),
+    [
+        ("button_microwave", 0.0, "press: button of the microwave"),
+        ("button_microwave", 0.5, "close: door of the microwave"),
+        ("push_latch_cabinet", 0.0, "press: door of the cabinet"),
+        ("microwave", 0.0, "close: door of the microwave"),
+    ],
+)
+def test_the_title_of_a_round_names_the_button_that_is_pressed(category, s0, said):
+    made = record((0, Phase.transit, 10), (0, Phase.approach, 10))
+    entry = {"name": "close", "object": "box", "part": "door", "s0": s0, "s_closed": 0.0}
+    scene = SimpleNamespace(objects={"box": SimpleNamespace(asset=generated(category, 1))})
+    shown = SimpleNamespace(record=made, episode=SimpleNamespace(scene=scene))
     (skill_round,) = find_rounds(made)
     assert phase_pictures._section_title(shown, skill_round, entry) == said
 
