@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -100,13 +100,13 @@ class ObjectAsset:
 
         return settling_reach(joint, self.articulation.mechanisms)
 
-    def with_followers(self, positions: dict[str, float]) -> dict[str, float]:
-        """Returns joint positions with those of joints that follow others [rad or m]."""
+    def with_followers(self, positions: dict[str, float], *, led: Collection[str]) -> dict[str, float]:
+        """Returns joint positions with those of joints that move with the ones that are led [rad or m]."""
         if not self.articulation.mechanisms:
             return positions
         from unlatch.objects.mechanisms import follow
 
-        return follow(self.articulation.mechanisms, positions)
+        return follow(self.articulation.mechanisms, positions, led=led)
 
     def explain_held(self, part: str, positions: Mapping[str, float]) -> list[str]:
         """Returns which conditions of the mechanisms that may hold a part do not hold, see `mechanisms.explain_held`.

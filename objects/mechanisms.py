@@ -521,13 +521,19 @@ def rest_position(
     return rest, 1.0 if found.upper - rest >= rest - found.lower else -1.0
 
 
-def follow(mechanisms: Mapping[str, Mechanism], positions: Mapping[str, float]) -> dict[str, float]:
+def follow(
+    mechanisms: Mapping[str, Mechanism], positions: Mapping[str, float], *, led: Collection[str] = ()
+) -> dict[str, float]:
     """Returns joint positions with those of joints that follow others by a `mimic` [rad or m].
 
-    A joint that follows one without a position keeps its own.
+    A joint that follows one without a position keeps its own. Joints that are `led` move those that they follow.
     """
     found = dict(positions)
     left = [mechanism for mechanism in mechanisms.values() if isinstance(mechanism, Mimic)]
+    for joint in led:
+        while (mimic := next((each for each in left if each.joint == joint), None)) is not None:
+            found[mimic.follows] = (found[joint] - mimic.offset) / mimic.ratio
+            joint = mimic.follows
     while left:  # a chain may be stated in any order
         ready = [each for each in left if each.follows not in {other.joint for other in left}]
         for each in ready:

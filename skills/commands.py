@@ -172,10 +172,12 @@ class ManipCommand:
 
 
 _ARRIVAL_TOLERANCE_RAD = 5e-3
-_REST_RAD = 5e-4
-"""An arm rests if none of its joints changes by more than this in a frame [rad]: by 15 mrad/s."""
-_REST_M = 2e-4
-"""Fingers rest if their opening changes by less than this in each of the last frames [m]: by 6 mm/s."""
+_REST_RAD_S = 0.015
+"""An arm rests if none of its joints is faster than this [rad/s]."""
+_REST_M_S = 0.006
+"""Fingers rest if their opening changes by less than this in each of the last frames [m/s]."""
+_REST_SHARE = 0.1
+"""The same, as a share of the speed of a slow hand."""
 _COMMAND_FRAMES = 2
 """Frames after which the motors have the last target of a motion."""
 _REST_S = 0.06
@@ -209,7 +211,7 @@ class CommandExecutor:
         self._pose_cache: tuple[Array, list[Pose]] = (np.zeros((0, 0)), [])
         """The last joint path, and the poses along it."""
         self._arrival_frames = rates.frames(_ARRIVAL_S)
-        self._rest_frames = rates.frames(_REST_S)
+        self._rest_frames, self._steps_per_frame = rates.frames(_REST_S), rates.steps_per_frame
         self._frame_s = 1.0 / rates.record_hz
         self.allowed_pairs: frozenset[tuple[str, str]] = frozenset()
         """Pairs of links that may touch now, by the last `update_specific`; for a planner only."""
@@ -338,7 +340,10 @@ class CommandExecutor:
         target = self._q if self.offset is None else self._q + self.offset
         q = self._arm.q_read
         arrived = float(np.abs(q - target).max()) < _ARRIVAL_TOLERANCE_RAD
-        rests = self._frame > length + _COMMAND_FRAMES and float(np.abs(q - self._q_before).max()) < _REST_RAD
+        rests = (
+            self._frame > length + _COMMAND_FRAMES
+            and float(np.abs(q - self._q_before).max()) < _REST_RAD_S * self._frame_s
+        )
         return arrived or rests or self._frame >= length + self._arrival_frames
 
     def _do_fingers_rest(self, kind: ManipKind) -> bool:
@@ -347,7 +352,9 @@ class CommandExecutor:
         if kind is ManipKind.open_gripper and openings_m[-1] - openings_m[0] > _CLEAR_M:
             return True
         last = np.abs(np.diff(openings_m))[-self._rest_frames :]
-        return self._frame >= 2 * self._rest_frames and float(last.max()) < _REST_M
+        speed_m_s = min(_REST_M_S, _REST_SHARE * 2.0 * self._arm.cfg.gripper.max_speed_m_s)
+        begin = 2 * self._rest_frames + math.ceil(self._arm.signals.late_steps / self._steps_per_frame)
+        return self._frame >= begin and float(last.max()) < speed_m_s * self._frame_s
 
     def is_done(self) -> bool:
         """Whether all commands are done."""

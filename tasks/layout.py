@@ -284,7 +284,8 @@ class _PlacementDraw:
                     drawn[f"opening.{part_name}"] = opening
         for _, entry in entries:
             asset.articulation.part(entry.part)
-        return asset.with_followers(positions), drawn
+        led = [asset.articulation.part(entry.part).joint for _, entry in entries]
+        return asset.with_followers(positions, led=led), drawn
 
 
 def _plinth_box(

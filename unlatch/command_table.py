@@ -90,7 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code: 0, 1 where something failed, 2 for a mistake in the input, 130 after Ctrl-C.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if arguments[:1] == ["help"]:  # `unlatch help COMMAND`
+    while arguments[:1] == ["help"]:  # `unlatch help COMMAND`
         arguments = [*arguments[1:], "--help"]
     if not arguments or arguments[0] in _HELP_FLAGS:
         sys.stdout.write(_list_commands())

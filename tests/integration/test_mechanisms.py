@@ -165,6 +165,19 @@ def test_a_latch_holds_with_its_strength_alone(make: Make) -> None:
 PUSH_LATCH = {"kind": "push_latch", "joint": "drawer", "press": 0.004, "pops_to": 0.04, "effort": 8.0}
 
 
+@pytest.mark.parametrize("names", [("strong", "weak"), ("weak", "strong")])
+def test_of_two_latches_the_nearer_wall_and_the_stronger_bolt_hold_in_any_order(
+    make: Make, names: tuple[str, str]
+) -> None:
+    bolts = {
+        "strong": {"kind": "latch", "joint": "hinge", "by": "lever", "free_at": 0.6, "play": 0.05},
+        "weak": {"kind": "latch", "joint": "hinge", "by": "dial", "free_at": 0.6, "play": 0.003, "strength": 5.0},
+    }
+    rig = make(**{name: bolts[name] for name in names})
+    rig.push(hinge=20.0)
+    assert rig.q("hinge") < 0.004
+
+
 def test_a_push_latch_pops_when_it_is_let_go_and_stays_when_it_is_pressed_again(make: Make) -> None:
     rig = make(m=PUSH_LATCH, friction=0.5)
     rig.push(0.5, drawer=30.0)

@@ -7,6 +7,7 @@ from unlatch.objects.mechanisms import (
     KINDS,
     Condition,
     Measure,
+    Mimic,
     closed_position,
     explain_held,
     follow,
@@ -218,3 +219,13 @@ def test_a_name_that_no_record_can_have_is_refused():
 def test_lengths_and_efforts_of_a_mechanism_grow_with_its_object(data, grown):
     found = vars(scaled(read(data), 2.0, slides={"drawer", "button"}))
     assert found == pytest.approx({**vars(read(data)), **grown})
+
+
+def test_a_follower_that_is_led_moves_what_it_follows():
+    found = {"second": Mimic("b", "a", ratio=-2.0, offset=0.5), "third": Mimic("c", "b", ratio=0.5)}
+    assert follow(found, {"a": 0.0, "b": -0.5, "c": 0.0}, led=["b"]) == {"a": 0.5, "b": -0.5, "c": -0.25}
+    assert follow(found, {"a": 0.1, "b": 0.0, "c": 0.0}) == {
+        "a": 0.1,
+        "b": pytest.approx(0.3),
+        "c": pytest.approx(0.15),
+    }

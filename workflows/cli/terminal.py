@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sys
 import textwrap
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
@@ -36,7 +38,12 @@ def print_line(text: str = "") -> None:
 def terminal_width(stream: TextIO | None = None) -> int:
     """Returns the columns of the terminal; 0 if the stream, stdout by default, is not a terminal."""
     stream = stream or sys.stdout
-    return shutil.get_terminal_size().columns if stream.isatty() else 0
+    if not stream.isatty():
+        return 0
+    columns = shutil.get_terminal_size().columns  # of stdout, or as COLUMNS says
+    with suppress(OSError, ValueError):
+        columns = columns if "COLUMNS" in os.environ else os.get_terminal_size(stream.fileno()).columns
+    return columns
 
 
 def print_wrapped(text: str, stream: TextIO | None = None) -> None:

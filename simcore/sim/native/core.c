@@ -258,6 +258,7 @@ EXPORT int core_settle_gates(const CoreWorld* world, BodyState* body) {
 typedef struct {
     int is_wall, is_asked;
     double velocity, effort;
+    double way; /* towards the wall: 1 or -1 */
 } Request;
 
 /* Share of the way beyond a wall that is removed in one step: as DriveGroup.hold. */
@@ -271,7 +272,10 @@ static void ask_wall(const CoreWorld* world, const BodyState* body, const Gate* 
     double left = side * (wall - opening_of(body, gate)), speed = way * body->dq[gate->row];
     double allowed = (left > 0.0 ? left : REMOVED * left) / world->dt;
     int bears = body->mechanisms[gate->row].is_gated == 2 && way * body->effort[gate->row] < 0.0;
-    if (speed > allowed || bears) *request = (Request){1, 1, way * allowed, gate->strength};
+    if (speed <= allowed && !bears) return;
+    if (request->is_wall && request->way == way && way * request->velocity < allowed) allowed = way * request->velocity;
+    double strength = request->is_wall && request->effort > gate->strength ? request->effort : gate->strength;
+    *request = (Request){1, 1, way * allowed, strength, way}; /* of several walls the nearest counts, and the strongest gate */
 }
 
 /* Returns the effort of the spring of a gate, or asks the motor to brake the joint instead. */
@@ -290,7 +294,9 @@ static double spring_effort(const BodyState* body, const Gate* gate, Request* re
     double way = effort > 0.0 ? gate->sign : -gate->sign;
     double most = gate->kinds & PUSH ? gate->speed * (1.0 - opening / gate->reach) : gate->speed; /* it ends at `reach` */
     if (effort != 0.0 && way * body->dq[gate->row] > most) {
-        if (!request->is_wall) *request = (Request){0, 1, way * most, gate->brake + body->mechanisms[gate->row].friction};
+        int is_slower = request->is_asked && fabs(request->velocity) < most;
+        if (!request->is_wall && !is_slower)
+            *request = (Request){0, 1, way * most, gate->brake + body->mechanisms[gate->row].friction, way};
         return 0.0;
     }
     return gate->sign * effort;
@@ -299,7 +305,7 @@ static double spring_effort(const BodyState* body, const Gate* gate, Request* re
 /* Adds to `torques` what gates apply to the joints of a body, and lets motors hold and brake. */
 static void apply_gates(const CoreWorld* world, BodyState* body, double* torques) {
     Request requests[MAX_JOINTS];
-    for (int row = 0; row < body->n_joints; row++) requests[row] = (Request){0, 0, 0.0, 0.0};
+    for (int row = 0; row < body->n_joints; row++) requests[row] = (Request){0, 0, 0.0, 0.0, 0.0};
     for (int g = 0; g < body->n_gates; g++) {
         Gate* gate = body->gates + g;
         Request* request = requests + gate->row;
