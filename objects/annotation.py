@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import yaml
@@ -24,11 +24,9 @@ from unlatch.objects.annotation_entries import (
     rounded,
     rounded_list,
 )
+from unlatch.objects.mechanisms import Mechanism
 from unlatch.simcore.errors import AssetError, close_matches
 from unlatch.simcore.geometry import Pose
-
-if TYPE_CHECKING:
-    from unlatch.objects.mechanisms import Mechanism
 
 Entry = TypeVar("Entry")
 

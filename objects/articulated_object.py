@@ -13,6 +13,7 @@ import numpy as np
 from unlatch.objects.annotation import Articulation, PartKind
 from unlatch.objects.annotation_entries import Region, RegionOpening
 from unlatch.objects.config import RestsOn
+from unlatch.objects.mechanisms import explain_held, follow, rest_positions, settling_reach
 from unlatch.simcore.errors import AssetError, close_matches
 from unlatch.simcore.geometry import Pose, turn_to_x
 from unlatch.simcore.rng import sum_in_order
@@ -88,24 +89,18 @@ class ObjectAsset:
         articulation = self.articulation
         if not articulation.mechanisms:
             return {joint: closed for joint, (closed, _) in articulation.joint_ranges().items()}
-        from unlatch.objects.mechanisms import rest_positions
-
         return rest_positions(articulation.mechanisms, parts=articulation.joint_ranges(), model=self.model)
 
     def settling_reach(self, joint: str) -> float:
         """Returns the opening within which a joint moves by itself when let go [rad or m]; 0 without mechanisms."""
         if not self.articulation.mechanisms:
             return 0.0
-        from unlatch.objects.mechanisms import settling_reach
-
         return settling_reach(joint, self.articulation.mechanisms)
 
     def with_followers(self, positions: dict[str, float], *, led: Collection[str]) -> dict[str, float]:
         """Returns joint positions with those of joints that move with the ones that are led [rad or m]."""
         if not self.articulation.mechanisms:
             return positions
-        from unlatch.objects.mechanisms import follow
-
         return follow(self.articulation.mechanisms, positions, led=led)
 
     def explain_held(self, part: str, positions: Mapping[str, float]) -> list[str]:
@@ -114,8 +109,6 @@ class ObjectAsset:
         Raises:
             AssetError: The object has no such part.
         """
-        from unlatch.objects.mechanisms import explain_held
-
         articulation = self.articulation
         return explain_held(
             articulation.part(part).joint,
