@@ -457,8 +457,7 @@ def with_mechanism_steps(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> 
     """Returns a configuration whose chain also has what the mechanisms of its objects ask for.
 
     Before a skill opens or turns a part that is held, others press the button, turn the dial or close the drawer that
-    frees it. Where the
-    setting of a skill is stated, or it ignores mechanisms, nothing is added.
+    frees it. Nothing is added where the setting of a skill is stated, or where it ignores mechanisms.
     """
     skills: list[SkillCfg] = []
     positions = {name: dict(asset.rest_positions) for name, asset in assets.items()}

@@ -94,20 +94,17 @@ class ActingMechanisms(Module):
                 drives.set_spring_rest(mechanism.joint, mechanism.rest)
             added = self._make_gates(mechanism)
             if mechanism.held_joints:
-                self._rows[name] = [len(gates) + i for i, gate in enumerate(added)]
-                self.add_buffer(name)
+                self._rows[name] = [len(gates) + i for i in range(len(added))]
             gates += added
         self.gates = JointGates(body, gates)
         """What holds, pushes and pulls the joints."""
         drives.gates = self.gates
+        for name in self._rows:  # a mechanism may have the name of an attribute
+            self._buffers[name] = Buffer()
         self._held_by = {
             name: [[row for row in rows if gates[row].joint == joint] for joint in self.mechanisms[name].held_joints]
             for name, rows in self._rows.items()
         }
-
-    def add_buffer(self, name: str) -> None:
-        """Adds the buffer of a mechanism; its name need not be an attribute."""
-        self._buffers[name] = Buffer()
 
     def _make_gates(self, mechanism: Mechanism) -> list[JointGate]:
         """Returns the gates that a mechanism consists of."""
@@ -184,7 +181,8 @@ class ActingMechanisms(Module):
         return {name: float(borne[rows].max(initial=0.0)) for name, rows in self._rows.items()}
 
     def _read_state(self) -> None:
-        self._hold(**self.held())
+        for name, held in self.held().items():
+            self._buffers[name].hold(held)
 
     def _write_state(self) -> None:
         self.gates.forget()

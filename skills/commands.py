@@ -177,7 +177,7 @@ _REST_RAD_S = 0.015
 _REST_M_S = 0.006
 """Fingers rest if their opening changes by less than this in each of the last frames [m/s]."""
 _REST_SHARE = 0.1
-"""The same, as a share of the speed of a slow hand."""
+"""Fingers of a slow hand rest below this share of the hand's largest speed."""
 _COMMAND_FRAMES = 2
 """Frames after which the motors have the last target of a motion."""
 _REST_S = 0.06

@@ -178,6 +178,13 @@ def test_of_two_latches_the_nearer_wall_and_the_stronger_bolt_hold_in_any_order(
     assert rig.q("hinge") < 0.004
 
 
+@pytest.mark.parametrize("name", ["gates", "held", "mechanisms", "a-b"])
+def test_a_mechanism_may_have_any_name(make: Make, name: str) -> None:
+    rig = make(**{name: LATCH})
+    rig.push(hinge=20.0)
+    assert rig.item.state_dict()
+
+
 def test_a_push_latch_pops_when_it_is_let_go_and_stays_when_it_is_pressed_again(make: Make) -> None:
     rig = make(m=PUSH_LATCH, friction=0.5)
     rig.push(0.5, drawer=30.0)

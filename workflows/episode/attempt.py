@@ -152,8 +152,9 @@ class Attempt:
             for queue, run, attempts in zip(queues, runs, earlier, strict=True):
                 queue.begin(run)
                 queue.broken = attempts
-        for queue in queues:
-            self._go_on_from_step_back(queue.skill)
+        with self._timing("plan"):
+            for queue in queues:
+                self._go_on_from_step_back(queue.skill)
 
     def _plan_as_searched(
         self, indices: Sequence[int], concurrent: Sequence[Skill], *, budget: PlanBudget
@@ -285,11 +286,11 @@ class Attempt:
             )
         q = q[1:]
         n_fingers = context.frames(change_m / (min(len(arm.cfg.gripper.joints), 2) * arm.cfg.gripper.max_speed_m_s))
-        waits = change_m >= _LEAST_CHANGE_M and not free(np.vstack([arm.q_target, q[: n_back + n_fingers]]))[0]
         if len(q) - n_back < n_fingers:  # they would not be done at the object: they begin at once, if they have room
-            begins_at_once = free(np.vstack([arm.q_target, q[: n_back + 1]]), gripper=to_m)[0]
-            waits = not begins_at_once
-            n_back = n_back if waits else 0
+            waits = not free(np.vstack([arm.q_target, q[: n_back + 1]]), gripper=to_m)[0]
+            n_back = 0
+        else:
+            waits = change_m >= _LEAST_CHANGE_M and not free(np.vstack([arm.q_target, q[: n_back + n_fingers]]))[0]
         if waits:
             parts = [] if rows is None else [JointMotion(rows)]
             parts.append(JointMotion(np.tile(motion.q[:1], (n_fingers, 1)), gripper_m=to_m))
