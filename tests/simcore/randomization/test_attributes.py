@@ -17,7 +17,7 @@ from unlatch.simcore.randomization.config import PerceptionCfg
 from unlatch.simcore.randomization.replicator import physics_view
 from unlatch.simcore.sim.body_views import ArticulationView
 from unlatch.simcore.sim.converted_body import load_converted
-from unlatch.simcore.sim.joint_gates import Gate, GateKind, JointGates
+from unlatch.simcore.sim.joint_gates import GateKind, JointGate, JointGates
 from unlatch.simcore.sim.joint_mechanisms import ClosedStop, TendonCfg
 from unlatch.simcore.sim.world import World, WorldCfg
 
@@ -206,7 +206,7 @@ class TestStatistics:
                 first, second = groups
                 kinds = GateKind.threshold | GateKind.either_way | GateKind.push
                 pairs = ((first, second), (second, first))
-                gates = JointGates(body, [Gate(kinds, joint, 0.0, by=by, **values) for joint, by in pairs])
+                gates = JointGates(body, [JointGate(kinds, joint, 0.0, by=by, **values) for joint, by in pairs])
                 for group in groups.values():
                     group.gates = gates
         target = made.ball if view == "ball" else made.rig
