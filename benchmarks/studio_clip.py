@@ -1,4 +1,4 @@
-"""Makes the clip of docs/studio.md: drives `unlatch studio` in a browser and takes a picture of every step.
+"""Makes the clip of docs/tasks.md: drives `unlatch studio` in a browser and takes a picture of every step.
 
 Usage: python benchmarks/studio_clip.py [out=docs/images/studio.webp] [width=900]
 

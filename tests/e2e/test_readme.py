@@ -58,7 +58,6 @@ PAGES = [
 ]
 HEAVY = {
     "docs/any_urdf.md",
-    "docs/coming_from/interndataengine.md",
     "docs/configuration.md",
     "docs/export.md",
     "docs/failures.md",
