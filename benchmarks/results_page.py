@@ -59,6 +59,7 @@ KINDS = {
 CLOSE = "close"
 SKILLS = ("open", CLOSE, "rotate", TASK)
 _FAILED = 1
+NOT_MEASURED = "not measured"
 _MARKED = re.compile(r"(<!-- results: (\w+) -->\n).*?(<!-- end of results -->)", re.DOTALL)
 _HEAD = """\
 # Success rates
@@ -90,16 +91,12 @@ each. The seed of the present rows is derived from the fingerprint, so that nobo
 
 ## Objects that nobody had seen
 
-The PartNet-Mobility objects below were looked at while grasps and trials were written, so their rate does not say how
-well unknown objects work. An outside audit ran version 0.2.0, which did not yet
+We looked at the PartNet-Mobility objects below while we wrote grasps and trials, so their rate does not say how well
+unknown objects work. An outside audit ran version 0.2.0, which did not yet
 [try objects](any_urdf.md#tried-before-data-are-made), on 137 others, five episodes of each skill with one fixed seed:
 1,078 of 1,217 episodes succeeded (88.6 %, 86.7 to 90.2 %).
 
-Later code (commit `cda3dcee`) was run on copies of the 73 objects below that are stretched along each axis by 0.7 to
-1.4 (`benchmarks/stretch_objects.py`), ten episodes of each skill: 1,436 of 1,460 opened or closed (98.4 %, 97.6 to
-98.9 %), and 699 of 730 opened to 0.9 of the range (95.8 %, 94.0 to 97.0 %). Of the 24 and 31 failures, 20 and 10 are
-one object that was refused then and no longer is.
-[How](../benchmarks/notes/rehearsal.md#again-and-on-stretched-copies).
+[Stretched copies](../benchmarks/notes/rehearsal.md#again-and-on-stretched-copies) of the 73 objects were tried, too.
 """
 _FAILED_HEAD = """\
 # Entries with failures
@@ -195,7 +192,7 @@ def table_of(kind: str, *, robots: Sequence[str] = tuple(ROBOTS), brief: bool = 
     names += ["physics"]
     has_development = any((kind, robot) in development for robot in robots)
     names += ["development seed"] * has_development
-    lines = [f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
+    table = [names]
     for robot in robots:
         others = {row.label: row for row in development.get((kind, robot), [])}
         rows = {row.label: row for row in fresh.get((kind, robot), [])}
@@ -208,8 +205,10 @@ def table_of(kind: str, *, robots: Sequence[str] = tuple(ROBOTS), brief: bool = 
                 cells += ["", "", "", "", ""] if row is None else _details(row)
             cells += [fingerprint.age_of(result.made_with for result in shown.results)]
             cells += [describe(others.get(label))] * has_development
-            lines.append(f"| {' | '.join(cells)} |")
-    return lines
+            table.append(cells)
+    shown_columns = [column for column in zip(*table, strict=True) if set(column[1:]) - {"", NOT_MEASURED}]
+    lines = [f"| {' | '.join(cells)} |" for cells in zip(*shown_columns, strict=True)]
+    return [lines[0], "|---" * len(shown_columns) + "|", *lines[1:]]
 
 
 def _details(row: Row) -> list[str]:
@@ -217,7 +216,7 @@ def _details(row: Row) -> list[str]:
     without = row.count(lambda result: result.without_search or ())
     strict = row.count(lambda result: (i for i, value in result.shares.items() if value >= STRICT_SHARE))
     refused = row.count(lambda result: result.refusals)
-    counts = [f"{row.count(lambda result: result.first)}/{n}", f"{without}/{n}" if measured else "not measured"]
+    counts = [f"{row.count(lambda result: result.first)}/{n}", f"{without}/{n}" if measured else NOT_MEASURED]
     leads_to_end = row.results[0].job.skill == CLOSE  # others end where their goal is met, so 0 of n says nothing
     return [*counts, str(refused), f"{strict}/{n}" if leads_to_end else "", row.share()]
 
