@@ -49,7 +49,7 @@ class ActionCfg(Ranged, where="action"):
     """The action space: for each arm, the numbers of its joints or its hand, and then of its gripper."""
 
     mode: ActionMode = ActionMode.joint_position
-    """`joint_position`: joint targets of the frame [rad], as recorded; the motors follow a spline of them, half a frame
+    """`joint_position`: joint targets of the frame [rad], as recorded; the motors follow a spline of them, two frames
     later. `joint_delta`: change of the joint targets, -1 to 1; `ee_delta`: change of the hand's target, position then
     rotation vector in the arm's base frame, -1 to 1. The gripper: opening [m] under `joint_position`, else -1 (closed)
     to 1 (open)."""
