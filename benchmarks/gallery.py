@@ -35,6 +35,20 @@ from unlatch.workflows.viewing.clip import clip
 from unlatch.workflows.viewing.phase_moments import last_finite_frame
 
 ROOT = Path(__file__).parents[1]
+ROOMS = {
+    "workshop": {
+        *("pull_door_with_lever", "push_door_with_lever", "press_door_lever", "latched_door", "toolbox_clasps"),
+        *("turn_hand_wheel", "trash_into_can", "push_latch_cupboard", "close_carton_both", "open_drawers"),
+        *("open_drawer", "close_drawer"),
+    },
+    "office": {
+        *("second_drawer_of_filing_cabinet", "turn_safe_dial", "open_safe_by_dial", "book_into_box", "open_box"),
+        *("swap_between_drawers", "open_cabinet_drawer", "tidy_drawer", "open_close_drawer", "take_from_drawer"),
+    },
+}
+"""The room of a clip, by task; the others are in the kitchen."""
+THINGS = ("randomization.distractors.least=3", "randomization.distractors.most=7")
+"""Everyday things on the table that are in no one's way."""
 PAGE = ROOT / "docs" / "gallery.md"
 CLIPS = ROOT / "docs" / "images" / "gallery"
 SHOWN = Path(__file__).with_name("gallery.json")
@@ -90,25 +104,26 @@ def make_clips(names: Iterable[str], data: Path) -> None:
         found = collect_success(name, data / name)
         numbers = sorted(found.numbers())
         record = found.read(next((number for number in numbers if found.read(number).success), 0))
-        shown[name] = write_clip(record, CLIPS / f"{name}.webp")
+        room = next((room for room, tasks in ROOMS.items() if name in tasks), "kitchen")
+        shown[name] = write_clip(record, CLIPS / f"{name}.webp", room)
         SHOWN.write_text(json.dumps(shown, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         print_line(f"{name}: {shown[name]}")
 
 
 def collect_success(name: str, data: Path) -> DataSet:
     """Returns a data set with the episodes of a task up to the first success, or with all `ATTEMPTS`."""
-    options = ["successes=1", f"attempts={ATTEMPTS}", f"seed={SEED}", "pictures=0", "workers=1"]
+    options = ["successes=1", f"attempts={ATTEMPTS}", f"seed={SEED}", "pictures=0", "workers=1", *THINGS]
     command = [sys.executable, "-m", "unlatch", "collect", f"task={name}", *options, f"out={data}"]
     subprocess.run(command, check=False)  # exit code 1: no success
     return DataSet.open(data)
 
 
-def write_clip(record: EpisodeRecord, path: Path) -> dict[str, Any]:
-    """Writes the clip of an episode; returns what it shows."""
+def write_clip(record: EpisodeRecord, path: Path, room: str) -> dict[str, Any]:
+    """Writes the clip of an episode in a room; returns what it shows."""
     times = record.arrays["time"]
     speed = max(1.0, round(float(times[last_finite_frame(record)] - times[0]) / LENGTH_S, 1))
     size = {"width": WIDTH_PX, "height": HEIGHT_PX, "fps": FPS}
-    clip(record, path, camera="close", scenery="studio", speed=speed, **size)
+    clip(record, path, camera="close", scenery=room, speed=speed, **size)
     return {
         "robot": config_of_record(record).robot.name,
         "episode": record.number,

@@ -27,13 +27,16 @@ from unlatch.workflows.viewing.phase_moments import last_finite_frame
 from unlatch.workflows.viewing.scene_picture import RecordedWorld, open_record
 
 EPISODES = {
-    "microwave": ["task=open_microwave", "robot=ur5e"],
-    "book": ["task=book_into_box"],
-    "drawer": ["task=store_in_drawer"],
-    "wheel": ["task=turn_hand_wheel"],
-    "carton": ["task=close_carton_both", "robot=dual_panda"],
-    "bin": ["task=trash_into_can"],
+    "microwave": (Scenery.kitchen, ["task=open_microwave", "robot=ur5e"]),
+    "book": (Scenery.office, ["task=book_into_box"]),
+    "drawer": (Scenery.kitchen, ["task=store_in_drawer"]),
+    "wheel": (Scenery.workshop, ["task=turn_hand_wheel"]),
+    "carton": (Scenery.workshop, ["task=close_carton_both", "robot=dual_panda"]),
+    "bin": (Scenery.office, ["task=trash_into_can"]),
 }
+"""The room of each tile, and what is collected for it."""
+THINGS = ["randomization.distractors.least=3", "randomization.distractors.most=7"]
+"""Everyday things on the table that are in no one's way."""
 COLUMNS, TILE_PX, CAPTION_PX = 3, (256, 216), 20
 FRAMES, LAST_FRAMES, FRAME_MS = 66, 8, 90
 MARGIN = 1.04
@@ -51,9 +54,9 @@ def main(data: Path, out: Path) -> None:
         shown = DataSet.open(data)
         numbers = sorted(shown.numbers())[:COLUMNS]
         frames = max(shown.read(number).n_actions for number in numbers)
-        tiles = [film(shown, number, frames) for number in numbers]
+        tiles = [film(shown, number, Scenery.kitchen, frames) for number in numbers]
     else:
-        tiles = [film_success(data / name, words) for name, words in EPISODES.items()]
+        tiles = [film_success(data / name, room, words) for name, (room, words) in EPISODES.items()]
     sheets = [sheet_texture(list(images)) for images in zip(*tiles, strict=True)]
     sheets[0].save(
         out,
@@ -67,21 +70,21 @@ def main(data: Path, out: Path) -> None:
     print(f"{out}: {out.stat().st_size / 1e6:.2f} MB")
 
 
-def film_success(data: Path, words: list[str]) -> list[Image.Image]:
+def film_success(data: Path, room: Scenery, words: list[str]) -> list[Image.Image]:
     """Returns pictures of the first success of a task; collects it if it is missing."""
-    command = ["collect", *words, "successes=1", "seed=1", "pictures=0", "workers=1", f"out={data}"]
+    command = ["collect", *words, *THINGS, "successes=1", "seed=1", "pictures=0", "workers=1", f"out={data}"]
     subprocess.run([sys.executable, "-m", "unlatch", *command], check=True)
     found = DataSet.open(data)
-    return film(found, next(number for number in found.numbers() if found.read(number).success))
+    return film(found, next(number for number in found.numbers() if found.read(number).success), room)
 
 
-def film(data_set: DataSet, number: int, frames: int | None = None) -> list[Image.Image]:
+def film(data_set: DataSet, number: int, room: Scenery, frames: int | None = None) -> list[Image.Image]:
     """Returns pictures of an episode, at equal time steps; of its first `frames` frames, or of all.
 
     The last picture is held for `LAST_FRAMES`, then the episode begins anew. The first one is that in which the hand
     is at work.
     """
-    record, cfg = data_set.read(number), replace(config_of(data_set), scenery=Scenery.studio)
+    record, cfg = data_set.read(number), replace(config_of(data_set), scenery=room)
     with open_record(cfg, record) as shown:
         at_work = find_frame_at_work(shown)
         view = choose_tile_view(shown, at_work)
