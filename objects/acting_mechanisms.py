@@ -183,17 +183,3 @@ class ActingMechanisms(Module):
     def _read_state(self) -> None:
         for name, held in self.held().items():
             self._buffers[name].hold(held)
-
-    def _write_state(self) -> None:
-        self.gates.forget()
-        table = self.gates.table
-        for name, by_joint in self._held_by.items():
-            value = self._buffers[name].get_value()
-            if value is None:
-                continue
-            self.gates.is_held()  # the state of the positions; what is recorded goes before it
-            for rows, held in zip(by_joint, value.tolist(), strict=True):
-                for row in rows:
-                    table["is_held"][row] = held
-                    if held and not table["kinds"][row] & GateKind.keeps_out:
-                        table["is_inside"][row] = 1

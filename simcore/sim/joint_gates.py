@@ -106,6 +106,7 @@ class JointGates:
             for name in ("kinds", *_NUMBERS):
                 row[name] = getattr(gate, name)
         table["is_inside"] = -1
+        self._holding = [row for row, gate in enumerate(gates) if gate.holds]
         self.table = table
         """(n,) values and states, of `GATE`: what is written here acts from the next physics step on."""
         body.state.set_gates(table)
@@ -143,6 +144,16 @@ class JointGates:
         held: Array = self.table["is_held"] != 0
         return held
 
+    def states(self) -> Array:
+        """Returns (k, 4) what the k gates that hold joints remember: `is_inside`, `is_held`, `is_ready`, `held_at`."""
+        self._body.core.settle_gates(self._body.state)
+        return np.stack([self.table[name][self._holding] for name in _STATES], axis=1).astype(float)
+
+    def set_states(self, states: Array) -> None:
+        """Sets what the gates remember, see `states`."""
+        for name, column in zip(_STATES, states.T, strict=True):
+            self.table[name][self._holding] = column
+
     def borne(self) -> Array:
         """Returns (n,) the largest effort with which each gate held its joint in this record frame [N m or N]."""
         borne: Array = self.table["borne"].copy()
@@ -153,3 +164,4 @@ _NUMBERS = (
     *("closed", "sign", "play", "rest", "by_sign", "low", "high", "strength", "press", "effort", "reach", "speed"),
     "brake",
 )
+_STATES = ("is_inside", "is_held", "is_ready", "held_at")

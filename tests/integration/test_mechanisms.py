@@ -354,6 +354,32 @@ def test_the_state_of_mechanisms_is_recorded_and_written_back(make: Make) -> Non
     assert (other.held("m"), other.held("p")) == ([1], [0])
 
 
+CAP_PRESS = {"kind": "press_and_turn", "joint": "dial", "by": "button", "at": 0.005}
+
+
+@pytest.mark.parametrize("pressed_s", [0.1, 0.2, 0.3])
+@pytest.mark.parametrize("shut", [True, False])
+def test_a_restored_state_goes_on_as_the_one_that_was_saved(make: Make, pressed_s: float, shut: bool) -> None:
+    """The part of a push latch is pressed in, open or shut before, and let go; a cap is turned within its play."""
+    ends = []
+    for restores in (False, True):
+        rig = make(p=PUSH_LATCH, c=CAP_PRESS, friction=0.5)
+        rig.item.set_joints({"drawer": 0.0 if shut else 0.02})
+        rig.push(pressed_s, drawer=-15.0, dial=0.6)
+        rig.push(1 / 30)
+        if restores:
+            state = rig.item.state_dict()
+            rig = make(p=PUSH_LATCH, c=CAP_PRESS, friction=0.5)
+            rig.item.load_state_dict(state)
+            rig.item.write_replay_data()
+            rig.item.update_state()
+            np.testing.assert_equal(rig.item.state_dict(), state)
+        rig.push(1.0, dial=0.6)
+        ends.append((rig.held("p"), rig.q("drawer"), rig.q("dial")))
+    assert ends[1][0] == ends[0][0]
+    assert ends[1][1:] == pytest.approx(ends[0][1:], abs=1e-4)
+
+
 CUPBOARD = """<robot name="cupboard">
 <link name="body"/>
 <link name="door"><inertial><origin xyz="0 0.2 0"/><mass value="2"/>
@@ -403,11 +429,12 @@ def test_a_door_that_opens_while_its_latch_holds_is_a_false_record(make: Make) -
     assert said == "'objects.rig.mechanisms.m' of frame 5: it holds 'hinge', which is open by 0.5 (10 frames)."
     denied = held.copy()
     denied[5:] = False
-    (said,) = rig.problems(**{"joint_positions": opened, "mechanisms.m": denied})
+    said, again = rig.problems(**{"joint_positions": opened, "mechanisms.m": denied})
     assert "frame 5: 'hinge' is open by 0.5, and nothing freed it" in said
+    assert again == "'objects.rig.gates' of frame 5: 'hinge' is held, and 'm' says the opposite (10 frames)."
     closed = positions.copy()
     closed[:, rig.item.joint_index("hinge")] = 0.0
-    (said,) = rig.problems(**{"joint_positions": closed, "mechanisms.m": denied})
+    said, _ = rig.problems(**{"joint_positions": closed, "mechanisms.m": denied})
     assert "frame 5: it does not hold 'hinge', which is closed, and 'lever' does not free it" in said
     turned = positions.copy()
     turned[:, rig.item.joint_index("lever")] = 0.8
@@ -420,7 +447,7 @@ def test_a_push_latch_that_changes_unpressed_is_a_false_record(make: Make) -> No
     rig.push(0.5)
     held = rig.arrays()["objects.rig.mechanisms.m"].copy()
     held[7:] = False
-    (said,) = rig.problems(**{"mechanisms.m": held})
+    said, _ = rig.problems(**{"mechanisms.m": held})
     assert "frame 7: it changes, and 'drawer' is at" in said
 
 
