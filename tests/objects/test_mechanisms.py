@@ -3,13 +3,13 @@
 import pytest
 
 from unlatch.objects.annotation_reader import MappingReader, articulation_from_dict, read_mechanism
+from unlatch.objects.held_explanation import explain_held
 from unlatch.objects.mechanisms import (
     KINDS,
     Condition,
     Measure,
     Mimic,
     closed_position,
-    explain_held,
     follow,
     mechanism_problems,
     rest_position,
