@@ -26,6 +26,7 @@ from unlatch.objects.mechanisms import (
     Spring,
     closed_position,
     rest_position,
+    spring_at,
 )
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.drives import DriveGroup, JointDrive
@@ -55,8 +56,9 @@ def spring_drives(
             continue
         drive = found[mechanism.joint]
         if isinstance(mechanism, Spring):
-            stiffness = mechanism.stiffness
-            drive = replace(drive, stiffness=stiffness, damping=drive.damping + mechanism.damping)
+            spring = spring_at(mechanism.joint, articulation.mechanisms) or mechanism
+            stiffness = spring.stiffness
+            drive = replace(drive, stiffness=stiffness, damping=drives[spring.joint].damping + spring.damping)
         else:
             stiffness = math.pi * mechanism.effort / mechanism.reach
         least = stiffness * (dt / _STABLE_PHASE) ** 2 - moved_inertia(mechanism.joint, model)
@@ -91,7 +93,8 @@ class ActingMechanisms(Module):
                     max_force_n=GEAR_STRENGTH,
                 )
             elif isinstance(mechanism, Spring):
-                drives.set_spring_rest(mechanism.joint, mechanism.rest)
+                spring = spring_at(mechanism.joint, self.mechanisms) or mechanism
+                drives.set_spring_rest(mechanism.joint, spring.rest)
             added = self._make_gates(mechanism)
             if mechanism.held_joints:
                 self._rows[name] = [len(gates) + i for i in range(len(added))]

@@ -40,7 +40,7 @@ def explain_held(
         if isinstance(mechanism, PushLatch) and mechanism.joint == joint:
             closed, sign = closed_position(joint, parts=parts, model=model)
             if sign * (positions[joint] - closed) <= mechanism.play:
-                unit = _unit_of(joint, model)
+                unit = model.joints[joint].unit
                 lines.append(f"{title} is {word}: pressed in by {mechanism.press:g} {unit} and let go, it pops out")
         for condition in mechanism.conditions():
             if condition.joint != joint:
@@ -49,7 +49,7 @@ def explain_held(
             if not condition.holds(positions[condition.by], rest, sign):
                 value = round(condition.value(positions[condition.by], rest, sign), 6)
                 by = names.get(condition.by, condition.by)
-                unmet = _describe_unmet(condition, value, by, _unit_of(condition.by, model))
+                unmet = _describe_unmet(condition, value, by, model.joints[condition.by].unit)
                 lines.append(f"{title} is {word}: {unmet}")
                 waits_for.append(condition.by)
     others = {name: each for name, each in mechanisms.items() if joint not in each.held_joints}
@@ -65,7 +65,3 @@ def _describe_unmet(condition: Condition, value: float, by: str, unit: str) -> s
         return f"{by} at {value:.3g} {unit}, which frees it from {condition.low:g} to {condition.high:g} {unit}"
     kept = " and stays there" if condition.while_moving else ""
     return f"{by} at {value:.2g} of the {condition.low:g} {unit} that free it{kept}"
-
-
-def _unit_of(joint: str, model: UrdfModel) -> str:
-    return "m" if model.joints[joint].kind == "prismatic" else "rad"

@@ -371,7 +371,8 @@ and what multiplies an angle grow by one power or two more."""
 def scaled(mechanism: Mechanism, factor: float, slides: Collection[str]) -> Mechanism:
     """Returns a mechanism of an object whose lengths are multiplied; `slides` are its joints that slide.
 
-    Forces change with the third power of `factor`, and speeds with the root.
+    Forces change with the third power of `factor`, and speeds with the root. The default strength stays: it is more
+    than an arm can pull at an object of any size.
     """
     own = mechanism.joints_named[0] in slides
     values: dict[str, Any] = {}
@@ -383,7 +384,7 @@ def scaled(mechanism: Mechanism, factor: float, slides: Collection[str]) -> Mech
             times = (factor if own else 1.0) / (factor if mechanism.follows in slides else 1.0)
         elif field.name == "speed":
             times = factor**0.5 if own else factor**-0.5
-        elif field.name in _EFFORTS:
+        elif field.name in _EFFORTS and (field.name, value) != ("strength", STRENGTH):
             more = 0.0 if own else 1.0 if field.name in ("effort", "strength") else 2.0
             times = factor ** (_EFFORTS[field.name] + more)
         if times != 1.0:
@@ -417,6 +418,16 @@ def closed_position(joint: str, *, parts: Mapping[str, tuple[float, float]], mod
         return 0.0, 1.0
     closed = min(max(0.0, found.lower), found.upper)
     return closed, 1.0 if found.upper - closed >= closed - found.lower else -1.0
+
+
+def room_at(joint: str, *, parts: Mapping[str, tuple[float, float]], model: UrdfModel) -> tuple[float, float]:
+    """Returns how far a joint moves from closed beyond closed, and open [rad or m]; see `closed_position`."""
+    found = model.joints[joint]
+    if found.kind == "continuous":
+        return math.inf, math.inf
+    closed, sign = closed_position(joint, parts=parts, model=model)
+    below, above = closed - found.lower, found.upper - closed
+    return (below, above) if sign > 0 else (above, below)
 
 
 def mechanism_problems(
@@ -453,21 +464,15 @@ def mechanism_problems(
 
 def _reach_problems(mechanism: Mechanism, parts: Mapping[str, tuple[float, float]], model: UrdfModel) -> list[str]:
     """Returns the values of a mechanism that its joints cannot reach."""
-    problems = []
+    problems = _gear_problems(mechanism, parts, model) if isinstance(mechanism, Mimic) else []
 
     def room(joint: str) -> tuple[float, float]:
-        """How far a joint moves from closed beyond closed, and open."""
-        found = model.joints[joint]
-        if found.kind == "continuous":
-            return math.inf, math.inf
-        closed, sign = closed_position(joint, parts=parts, model=model)
-        below, above = closed - found.lower, found.upper - closed
-        return (below, above) if sign > 0 else (above, below)
+        return room_at(joint, parts=parts, model=model)
 
     def check(key: str, joint: str, most: float, what: str) -> None:
         value = getattr(mechanism, key)
         if value > most + _SLACK:
-            unit = "m" if model.joints[joint].kind == "prismatic" else "rad"
+            unit = model.joints[joint].unit
             problems.append(
                 f"{key} is {value:g} {unit}, but joint '{joint}' moves by {most:g} {unit} {what}. Lower it, or widen "
                 "the limits of the joint."
@@ -497,6 +502,33 @@ def _reach_problems(mechanism: Mechanism, parts: Mapping[str, tuple[float, float
 
 
 _SLACK = 1e-6
+_GEAR_SLACK = 2e-3
+"""How far gears may lead a joint beyond its limits [rad or m]: files round them."""
+
+
+def _gear_problems(mimic: Mimic, parts: Mapping[str, tuple[float, float]], model: UrdfModel) -> list[str]:
+    """Returns whether a joint is led beyond its limits while the one that it follows opens; one that is no part, moves."""
+    leader, joint = model.joints[mimic.follows], model.joints[mimic.joint]
+    first, last = parts.get(mimic.follows, (leader.lower, leader.upper))
+    low, high = sorted(mimic.ratio * place + mimic.offset for place in (first, last))
+    fits = low >= joint.lower - _GEAR_SLACK and high <= joint.upper + _GEAR_SLACK
+    if fits or joint.kind == "continuous" or (leader.kind == "continuous" and mimic.follows not in parts):
+        return []
+    return [
+        f"while '{mimic.follows}' moves from {first:g} to {last:g} {leader.unit}, ratio {mimic.ratio:g} and offset "
+        f"{mimic.offset:g} lead joint '{mimic.joint}' from {low:g} to {high:g} {joint.unit}. Expected positions within "
+        f"its limits {joint.lower:g} to {joint.upper:g}. Correct ratio and offset, or widen the limits."
+    ]
+
+
+def spring_at(joint: str, mechanisms: Mapping[str, Mechanism]) -> Spring | None:
+    """Returns the spring that pulls at a joint, which is the sum of all that do; None: none does."""
+    found = [each for each in mechanisms.values() if isinstance(each, Spring) and each.joint == joint]
+    if len(found) < 2:
+        return found[0] if found else None
+    stiffness = sum(each.stiffness for each in found)
+    rest = sum(each.stiffness * each.rest for each in found) / stiffness
+    return Spring(joint, rest, stiffness, sum(each.damping for each in found))
 
 
 def rest_position(
@@ -513,10 +545,10 @@ def rest_position(
     """
     closed, sign = closed_position(joint, parts=parts, model=model)
     found = model.joints[joint]
-    springs = [each.rest for each in mechanisms.values() if isinstance(each, Spring) and each.joint == joint]
-    if not springs or found.kind == "continuous":
+    spring = spring_at(joint, mechanisms)
+    if spring is None or found.kind == "continuous":
         return closed, sign
-    rest = min(max(springs[0], found.lower), found.upper)
+    rest = min(max(spring.rest, found.lower), found.upper)
     if abs(rest - closed) <= _SLACK:
         return closed, sign
     return rest, 1.0 if found.upper - rest >= rest - found.lower else -1.0

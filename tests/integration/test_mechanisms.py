@@ -140,6 +140,15 @@ def test_a_latched_door_is_held_until_the_lever_has_turned_and_snaps_in_again(ma
     assert rig.problems() == []
 
 
+def test_two_springs_at_one_joint_add(make: Make) -> None:
+    other = {"kind": "spring", "joint": "lever", "rest": 0.5, "stiffness": 1.5}
+    rig = make(s=LEVER_SPRING, other=other, friction=0.0)
+    rig.push(2.0)
+    assert rig.q("lever") == pytest.approx(0.15, abs=0.01)
+    rig.push(2.0, lever=0.6)
+    assert rig.q("lever") == pytest.approx(0.35, abs=0.01)
+
+
 def test_a_bolt_that_does_not_snap_keeps_an_open_door_out(make: Make) -> None:
     rig = make(m={**LATCH, "snaps": False}, spring=LEVER_SPRING)
     rig.item.set_joints({"hinge": 0.5})
