@@ -11,6 +11,7 @@ import numpy as np
 from unlatch.objects.annotation import Articulation
 from unlatch.objects.closing_force_values import moved_inertia
 from unlatch.objects.mechanisms import (
+    PLAY,
     Closer,
     Condition,
     Detent,
@@ -26,6 +27,7 @@ from unlatch.objects.mechanisms import (
     Spring,
     closed_position,
     rest_position,
+    room_at,
     spring_at,
 )
 from unlatch.simcore.sim.bodies import Body
@@ -52,15 +54,17 @@ def spring_drives(
     """Returns the drives of joints with the stiffness and damping of their springs; `dt` is a physics step [s]."""
     found = dict(drives)
     for mechanism in articulation.mechanisms.values():
-        if not isinstance(mechanism, Spring | Detent):
+        if not isinstance(mechanism, Spring | Detent | Closer | SoftClose):
             continue
-        drive = found[mechanism.joint]
+        drive, stiffness = found[mechanism.joint], 0.0
         if isinstance(mechanism, Spring):
             spring = spring_at(mechanism.joint, articulation.mechanisms) or mechanism
             stiffness = spring.stiffness
             drive = replace(drive, stiffness=stiffness, damping=drives[spring.joint].damping + spring.damping)
-        else:
+        elif isinstance(mechanism, Detent):
             stiffness = math.pi * mechanism.effort / mechanism.reach
+        elif room_at(mechanism.joint, parts=articulation.joint_ranges(), model=model)[0] > PLAY:
+            stiffness = mechanism.effort / PLAY  # see `JointGate.play`
         least = stiffness * (dt / _STABLE_PHASE) ** 2 - moved_inertia(mechanism.joint, model)
         found[mechanism.joint] = replace(drive, armature=max(drive.armature, least))
     return found
@@ -120,7 +124,10 @@ class ActingMechanisms(Module):
             pull = JointGate(
                 GateKind.pull, joint, closed, sign, effort=mechanism.effort, reach=reach, speed=mechanism.speed
             )
-            return [replace(pull, brake=BRAKE_SHARE * mechanism.effort)]
+            pull = replace(pull, brake=BRAKE_SHARE * mechanism.effort)
+            if self._is_beyond(joint, PLAY):
+                pull = replace(pull, kinds=GateKind.pull | GateKind.both_sides, play=PLAY)
+            return [pull]
         if isinstance(mechanism, PushLatch):
             kinds = GateKind.toggle | GateKind.push
             gate = self._push(mechanism, kinds)
@@ -139,6 +146,8 @@ class ActingMechanisms(Module):
             kinds |= GateKind.keeps_out
         if isinstance(mechanism, PressAndTurn):
             kinds |= GateKind.one_way
+        if isinstance(mechanism, Latch | Release) and self._is_beyond(mechanism.joint, mechanism.play):
+            kinds |= GateKind.both_sides
         gate = JointGate(kinds, condition.joint, *self._closed(condition.joint))
         if isinstance(mechanism, Release):
             gate = self._push(mechanism, kinds | GateKind.push)
@@ -162,6 +171,9 @@ class ActingMechanisms(Module):
         return JointGate(
             kinds, mechanism.joint, closed, sign, effort=effort, reach=reach, speed=reach / POP_S, brake=effort
         )
+
+    def _is_beyond(self, joint: str, play: float) -> bool:
+        return room_at(joint, parts=self._ranges, model=self._model)[0] > play
 
     def _closed(self, joint: str) -> tuple[float, float]:
         return closed_position(joint, parts=self._ranges, model=self._model)

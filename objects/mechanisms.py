@@ -507,7 +507,7 @@ _GEAR_SLACK = 2e-3
 
 
 def _gear_problems(mimic: Mimic, parts: Mapping[str, tuple[float, float]], model: UrdfModel) -> list[str]:
-    """Returns whether a joint is led beyond its limits while the one that it follows opens; one that is no part, moves."""
+    """Returns whether a joint is led beyond its limits by one that it follows, over the range of that part or joint."""
     leader, joint = model.joints[mimic.follows], model.joints[mimic.joint]
     first, last = parts.get(mimic.follows, (leader.lower, leader.upper))
     low, high = sorted(mimic.ratio * place + mimic.offset for place in (first, last))

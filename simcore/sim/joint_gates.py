@@ -39,9 +39,11 @@ class GateKind(IntFlag):
     """A spring pulls the joint closed from `reach` on."""
     detent = 256
     """A spring draws the joint to `closed` from `reach` on, on both sides."""
+    both_sides = 512
+    """With `threshold` and `pull`: the joint goes beyond closed, and is held or pulled there, too."""
 
 
-_SPRINGS = GateKind.push | GateKind.pull | GateKind.detent
+_HOLDS = GateKind.threshold | GateKind.freeze | GateKind.toggle
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class JointGate:
     high: float = 0.0
     """Largest one."""
     play: float = 0.0
-    """How far a held joint moves [rad or m]."""
+    """How far a held joint moves; of a pull on both sides, distance below which it falls to 0 [rad or m]."""
     strength: float = 0.0
     """Largest effort with which it holds [N m or N]."""
     press: float = 0.0
@@ -83,7 +85,7 @@ class JointGate:
     @property
     def holds(self) -> bool:
         """Whether it ever holds its joint."""
-        return bool(self.kinds & ~_SPRINGS)
+        return bool(self.kinds & _HOLDS)
 
 
 class JointGates:

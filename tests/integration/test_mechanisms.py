@@ -26,6 +26,7 @@ pytestmark = pytest.mark.integration
 JOINTS = """
 hinge revolute 0 0 1 -0.02 1.6 body 2.0 0.4
 lever revolute 1 0 0 0 0.9 hinge 0.3 0.12
+saloon revolute 0 0 1 -1.6 1.6 body 2.0 0.4
 drawer prismatic 1 0 0 -0.005 0.4 body 1.5 0.3
 second prismatic 1 0 0 -0.005 0.4 body 1.5 0.3
 button prismatic 1 0 0 -0.01 0 body 0.03 0.02
@@ -57,7 +58,7 @@ class Rig:
         articulation = Articulation("rig", {}, {}, mechanisms=found)
         asset = ObjectAsset(
             *("rig", "rig", "0", "urdf", path, articulation, "", np.zeros((2, 3))),
-            friction=dict.fromkeys(("hinge", "lever", "drawer", "second", "button", "dial"), friction),
+            friction=dict.fromkeys((line.split()[0] for line in JOINTS.split("\n")[1:-1]), friction),
         )
         self.world = world
         self.item = SceneObject(world.load_urdf(path, name="rig", T_world_root=Pose.identity()), asset, world=world)
@@ -137,6 +138,30 @@ def test_a_latched_door_is_held_until_the_lever_has_turned_and_snaps_in_again(ma
     assert rig.held() == [1]
     rig.push(1.0, hinge=40.0)
     assert rig.q("hinge") < 1.2 * LATCH["play"]
+    assert rig.problems() == []
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_a_saloon_door_is_closed_and_held_from_both_sides(make: Make, side: float) -> None:
+    rig = make(c={**CLOSER, "joint": "saloon"}, m={**LATCH, "joint": "saloon"}, friction=0.1)
+    rig.push(0.5, saloon=side * 40.0)
+    assert abs(rig.q("saloon")) < 1.2 * LATCH["play"]
+    assert rig.held() == [1]
+    rig.push(1.0, saloon=side * 8.0, lever=1.0)
+    assert side * rig.q("saloon") > 0.5
+    rig.push(0.1, lever=-1.0, saloon=side * 8.0)
+    assert rig.held() == [0]
+    rig.push(6.0, lever=-0.1)
+    assert abs(rig.q("saloon")) < 0.002
+    assert rig.held() == [1]
+    assert rig.problems() == []
+
+
+def test_an_open_bolt_keeps_a_saloon_door_out_on_its_side(make: Make) -> None:
+    rig = make(m={**LATCH, "joint": "saloon", "snaps": False})
+    rig.item.set_joints({"saloon": -0.5})
+    rig.push(1.5, saloon=20.0)
+    assert rig.q("saloon") == pytest.approx(-LATCH["play"], abs=2e-3)
     assert rig.problems() == []
 
 
@@ -535,6 +560,10 @@ COMPARED: dict[str, tuple[dict[str, Any], list[tuple[float, dict[str, float]]]]]
     "press_and_turn": (CAP, [(0.3, {"dial": 0.1}), (0.7, {"second": 3.0}), (0.3, {"dial": 0.03})]),
     "detent": (KNOB, [(0.5, {"dial": 0.07}), (0.5, {})]),
     "closer": (CLOSER, [(0.5, {"hinge": 9.0}), (1.0, {})]),
+    "both sides": (
+        {**CLOSER, "joint": "saloon"},
+        [(0.5, {"saloon": -9.0}), (1.0, {}), (5.0, {})],
+    ),
     "soft_close": (SOFT, [(0.3, {"drawer": 14.0}), (0.1, {"drawer": -14.0}), (1.0, {})]),
 }
 

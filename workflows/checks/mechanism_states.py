@@ -15,8 +15,10 @@ from unlatch.objects.mechanisms import (
     Mechanism,
     PressAndTurn,
     PushLatch,
+    Release,
     closed_position,
     rest_position,
+    room_at,
 )
 from unlatch.simcore.urdf.model import movable_joints
 
@@ -106,6 +108,9 @@ class _HeldJoint:
         closed, sign = closed_position(joint, parts=asset.articulation.joint_ranges(), model=asset.model)
         self._opening = sign * (self._of(s, joint) - closed)
         self._play = float(getattr(mechanism, "play", 0.0))
+        beyond, _ = room_at(joint, parts=asset.articulation.joint_ranges(), model=asset.model)
+        if isinstance(mechanism, Latch | Release) and beyond > self._play:
+            self._opening = np.abs(self._opening)
 
     def _of(self, values: Array, joint: str) -> Array:
         column: Array = values[:, self._joints.index(joint)]
