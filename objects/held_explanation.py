@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from unlatch.objects.mechanisms import Condition, Measure, Mechanism, PushLatch, closed_position, rest_position
+from unlatch.objects.mechanisms import (
+    Condition,
+    Measure,
+    Mechanism,
+    PushLatch,
+    closed_position,
+    coupled_joints,
+    rest_position,
+)
 from unlatch.simcore.urdf.model import UrdfModel
 
 _HELD_WORDS = {"latch": "latched", "push_latch": "shut", "release": "shut"}
@@ -22,7 +30,8 @@ def explain_held(
 ) -> list[str]:
     """Returns which conditions of mechanisms that may hold a joint do not hold, one line each.
 
-    Such as `door is latched: lever at 0.1 of the 0.6 rad that free it`. Lines about what holds that lever follow.
+    Such as `door is latched: lever at 0.1 of the 0.6 rad that free it`. Lines about what holds that lever follow. What
+    holds a joint that moves with it is named, too.
 
     Args:
         joint: The joint.
@@ -34,25 +43,27 @@ def explain_held(
     """
     lines: list[str] = []
     waits_for: list[str] = []
-    title = names.get(joint, joint)
+    coupled = coupled_joints(joint, mechanisms)
+    titles = {each: f"{names.get(joint, joint)} moves with {names.get(each, each)}, which" for each in coupled}
+    titles[joint] = names.get(joint, joint)
     for mechanism in mechanisms.values():
         word = _HELD_WORDS.get(mechanism.kind, "locked")
-        if isinstance(mechanism, PushLatch) and mechanism.joint == joint:
-            closed, sign = closed_position(joint, parts=parts, model=model)
-            if sign * (positions[joint] - closed) <= mechanism.play:
-                unit = model.joints[joint].unit
-                lines.append(f"{title} is {word}: pressed in by {mechanism.press:g} {unit} and let go, it pops out")
+        if isinstance(mechanism, PushLatch) and mechanism.joint in coupled:
+            closed, sign = closed_position(mechanism.joint, parts=parts, model=model)
+            if sign * (positions[mechanism.joint] - closed) <= mechanism.play:
+                how = f"pressed in by {mechanism.press:g} {model.joints[mechanism.joint].unit} and let go, it pops out"
+                lines.append(f"{titles[mechanism.joint]} is {word}: {how}")
         for condition in mechanism.conditions():
-            if condition.joint != joint:
+            if condition.joint not in coupled:
                 continue
             rest, sign = rest_position(condition.by, mechanisms, parts=parts, model=model)
             if not condition.holds(positions[condition.by], rest, sign):
                 value = round(condition.value(positions[condition.by], rest, sign), 6)
                 by = names.get(condition.by, condition.by)
                 unmet = _describe_unmet(condition, value, by, model.joints[condition.by].unit)
-                lines.append(f"{title} is {word}: {unmet}")
+                lines.append(f"{titles[condition.joint]} is {word}: {unmet}")
                 waits_for.append(condition.by)
-    others = {name: each for name, each in mechanisms.items() if joint not in each.held_joints}
+    others = {name: each for name, each in mechanisms.items() if not coupled.keys() & set(each.held_joints)}
     for by in dict.fromkeys(waits_for):
         lines += explain_held(by, others, positions, parts=parts, names=names, model=model)
     return lines

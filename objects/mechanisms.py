@@ -576,6 +576,25 @@ def follow(
     return found
 
 
+def coupled_joints(joint: str, mechanisms: Mapping[str, Mechanism]) -> dict[str, tuple[float, float]]:
+    """Returns ratio and offset of `q_other = ratio * q_joint + offset`, for a joint and all that move with it."""
+    found, waiting = {joint: (1.0, 0.0)}, [joint]
+    mimics = [each for each in mechanisms.values() if isinstance(each, Mimic)]
+    while waiting:
+        here = waiting.pop()
+        ratio, offset = found[here]
+        for each in mimics:
+            if each.follows == here and each.joint not in found:
+                other, mapped = each.joint, (each.ratio * ratio, each.ratio * offset + each.offset)
+            elif each.joint == here and each.follows not in found:
+                other, mapped = each.follows, (ratio / each.ratio, (offset - each.offset) / each.ratio)
+            else:
+                continue
+            found[other] = mapped
+            waiting.append(other)
+    return found
+
+
 def rest_positions(
     mechanisms: Mapping[str, Mechanism], *, parts: Mapping[str, tuple[float, float]], model: UrdfModel
 ) -> dict[str, float]:
