@@ -1,4 +1,4 @@
-"""What mechanisms hold now, in words: which conditions do not hold."""
+"""What mechanisms hold now, in words: which conditions do not hold, of a joint and of those that move with it."""
 
 from __future__ import annotations
 
@@ -8,15 +8,34 @@ from unlatch.objects.mechanisms import (
     Condition,
     Measure,
     Mechanism,
+    Mimic,
     PushLatch,
     closed_position,
-    coupled_joints,
     rest_position,
 )
 from unlatch.simcore.urdf.model import UrdfModel
 
 _HELD_WORDS = {"latch": "latched", "push_latch": "shut", "release": "shut"}
 """What a joint is that a mechanism holds, by kind; others say `locked`."""
+
+
+def coupled_joints(joint: str, mechanisms: Mapping[str, Mechanism]) -> dict[str, tuple[float, float]]:
+    """Returns ratio and offset of `q_other = ratio * q_joint + offset`, for a joint and all that move with it."""
+    found, waiting = {joint: (1.0, 0.0)}, [joint]
+    mimics = [each for each in mechanisms.values() if isinstance(each, Mimic)]
+    while waiting:
+        here = waiting.pop()
+        ratio, offset = found[here]
+        for each in mimics:
+            if each.follows == here and each.joint not in found:
+                other, mapped = each.joint, (each.ratio * ratio, each.ratio * offset + each.offset)
+            elif each.joint == here and each.follows not in found:
+                other, mapped = each.follows, (ratio / each.ratio, (offset - each.offset) / each.ratio)
+            else:
+                continue
+            found[other] = mapped
+            waiting.append(other)
+    return found
 
 
 def explain_held(

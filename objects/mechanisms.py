@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import Field, dataclass, fields, replace
+from dataclasses import Field, dataclass, fields
 from dataclasses import field as dataclass_field
 from enum import Enum
 from typing import Annotated, Any, ClassVar
@@ -360,38 +360,6 @@ class SoftClose(Mechanism):
     """Speed above which it brakes a closing part [rad/s or m/s]."""
 
 
-_LENGTHS = {"free_at": "by", "at": "by", "range": "by"}
-"""The joint of which a field is a position or distance; of the others in `_OF_JOINT`, it is the first that is named."""
-_OF_JOINT = ("play", "press", "pops_to", "reach", "positions", "rest", "offset", "speed")
-_EFFORTS = {"effort": 3.0, "strength": 3.0, "stiffness": 2.0, "damping": 2.5}
-"""Powers of the length with which fields of a joint that slides grow, see `scaled_object`; of one that turns, efforts
-and what multiplies an angle grow by one power or two more."""
-
-
-def scaled(mechanism: Mechanism, factor: float, slides: Collection[str]) -> Mechanism:
-    """Returns a mechanism of an object whose lengths are multiplied; `slides` are its joints that slide.
-
-    Forces change with the third power of `factor`, and speeds with the root. The default strength stays: it is more
-    than an arm can pull at an object of any size.
-    """
-    own = mechanism.joints_named[0] in slides
-    values: dict[str, Any] = {}
-    for field in fields(mechanism):
-        value = getattr(mechanism, field.name)
-        by = own if field.name in _OF_JOINT else getattr(mechanism, _LENGTHS.get(field.name, ""), None) in slides
-        times = factor if by and (field.name in _OF_JOINT or field.name in _LENGTHS) else 1.0
-        if field.name == "ratio" and isinstance(mechanism, Mimic):
-            times = (factor if own else 1.0) / (factor if mechanism.follows in slides else 1.0)
-        elif field.name == "speed":
-            times = factor**0.5 if own else factor**-0.5
-        elif field.name in _EFFORTS and (field.name, value) != ("strength", STRENGTH):
-            more = 0.0 if own else 1.0 if field.name in ("effort", "strength") else 2.0
-            times = factor ** (_EFFORTS[field.name] + more)
-        if times != 1.0:
-            values[field.name] = tuple(each * times for each in value) if isinstance(value, tuple) else value * times
-    return replace(mechanism, **values)
-
-
 KINDS: dict[str, type[Mechanism]] = {
     found.kind: found
     for found in (Mimic, Latch, PushLatch, Release, Interlock, PressAndTurn, Detent, Spring, Closer, SoftClose)
@@ -573,25 +541,6 @@ def follow(
             if each.follows in found:
                 found[each.joint] = each.ratio * found[each.follows] + each.offset
         left = [each for each in left if each not in ready] if ready else []
-    return found
-
-
-def coupled_joints(joint: str, mechanisms: Mapping[str, Mechanism]) -> dict[str, tuple[float, float]]:
-    """Returns ratio and offset of `q_other = ratio * q_joint + offset`, for a joint and all that move with it."""
-    found, waiting = {joint: (1.0, 0.0)}, [joint]
-    mimics = [each for each in mechanisms.values() if isinstance(each, Mimic)]
-    while waiting:
-        here = waiting.pop()
-        ratio, offset = found[here]
-        for each in mimics:
-            if each.follows == here and each.joint not in found:
-                other, mapped = each.joint, (each.ratio * ratio, each.ratio * offset + each.offset)
-            elif each.joint == here and each.follows not in found:
-                other, mapped = each.follows, (ratio / each.ratio, (offset - each.offset) / each.ratio)
-            else:
-                continue
-            found[other] = mapped
-            waiting.append(other)
     return found
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from unlatch.objects.annotation import Articulation, Part
 from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.held_explanation import coupled_joints
 from unlatch.objects.mechanisms import (
     Condition,
     Measure,
@@ -19,7 +20,6 @@ from unlatch.objects.mechanisms import (
     Release,
     Spring,
     closed_position,
-    coupled_joints,
     rest_position,
     spring_at,
 )

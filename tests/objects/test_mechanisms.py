@@ -14,10 +14,10 @@ from unlatch.objects.mechanisms import (
     mechanism_problems,
     rest_position,
     rest_positions,
-    scaled,
     spring_at,
 )
 from unlatch.objects.procedural.appliances import microwave
+from unlatch.objects.turned_object import scaled_mechanism
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.urdf.model import Joint, Link, UrdfModel
@@ -236,7 +236,7 @@ def test_a_name_that_no_record_can_have_is_refused():
     ids=lambda data: data.get("kind", ""),
 )
 def test_lengths_and_efforts_of_a_mechanism_grow_with_its_object(data, grown):
-    found = vars(scaled(read(data), 2.0, slides={"drawer", "button"}))
+    found = vars(scaled_mechanism(read(data), 2.0, slides={"drawer", "button"}))
     assert found == pytest.approx({**vars(read(data)), **grown})
 
 
