@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from unlatch.objects.acting_mechanisms import BRAKE_SHARE, POP_S
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.mechanisms import (
+    PLAY,
     Closer,
     Condition,
     Detent,
@@ -25,6 +26,7 @@ from unlatch.objects.mechanisms import (
     SoftClose,
     closed_position,
     rest_position,
+    room_at,
 )
 
 _RETURN_SHARE = 0.2
@@ -60,6 +62,9 @@ class _Acting:
             each.by: rest_position(each.by, articulation.mechanisms, parts=ranges, model=asset.model)
             for each in conditions
         }
+        beyond, _ = room_at(joint, parts=ranges, model=asset.model)
+        acts = isinstance(mechanism, Latch | Release | Closer | SoftClose)
+        self._has_two_sides = acts and beyond > float(getattr(mechanism, "play", PLAY))
         self._inside: bool | None = None
         self._is_ready = True
         self._held_at: float | None = None
@@ -68,12 +73,15 @@ class _Acting:
         """Returns the effort on its joint [N m or N]; `dt` is the length of a step [s]."""
         state = joints[self._joint]
         opening, speed = self._sign * (state.q - self._closed), self._sign * state.dq
-        effort = self._spring(opening, speed, state.per_speed)
+        side = -1.0 if self._has_two_sides and opening < 0.0 else 1.0
+        opening, speed = side * opening, side * speed
+        is_pushed = isinstance(self._mechanism, Release) and side < 0.0
+        effort = 0.0 if is_pushed else self._spring(opening, speed, state.per_speed)
         low, high = self._walls(opening, joints)
         strength = float(getattr(self._mechanism, "strength", 0.0))
         beyond = max(0.0, state.per_speed * (speed + _RETURN_SHARE * (opening - high) / dt)) if opening > high else 0.0
         below = max(0.0, state.per_speed * (-speed + _RETURN_SHARE * (low - opening) / dt)) if opening < low else 0.0
-        return self._sign * (effort - min(beyond, strength) + min(below, strength))
+        return side * self._sign * (effort - min(beyond, strength) + min(below, strength))
 
     def _is_freed(self, joints: States) -> bool:
         return bool(self._conditions) and all(
@@ -127,8 +135,9 @@ class _Acting:
         if isinstance(mechanism, Closer | SoftClose):
             reach = mechanism.reach if isinstance(mechanism, SoftClose) else math.inf
             if opening < reach:
-                pull = mechanism.effort * min(1.0, 5.0 * (1.0 - opening / reach))
-                return -_braked(pull, -speed, mechanism.speed, BRAKE_SHARE * mechanism.effort, per_speed)
+                near = min(1.0, opening / PLAY) if self._has_two_sides else 1.0
+                pull = mechanism.effort * near * min(1.0, 5.0 * (1.0 - opening / reach))
+                return -_braked(pull, -speed, near * mechanism.speed, BRAKE_SHARE * mechanism.effort, per_speed)
         return 0.0
 
 

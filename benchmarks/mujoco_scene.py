@@ -21,7 +21,7 @@ from mujoco_shapes import CONTACT_SOLREF, ShapeBuilder, Surface, placed
 from unlatch.objects.annotation import PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.friction import OBJECT_FRICTION
-from unlatch.objects.mechanisms import Mimic, Spring
+from unlatch.objects.mechanisms import Mimic, Spring, spring_at
 from unlatch.objects.scene_object import OVERLAP_M, SPINDLE_KG_M2
 from unlatch.robots.description import ArmCfg, GripperCfg, RobotCfg, base_pose
 from unlatch.robots.models import model_path
@@ -131,8 +131,9 @@ def build_mujoco_scene(robot: RobotCfg, assets: Mapping[str, ObjectAsset], layou
     for name, asset in assets.items():
         for joint, damping in asset.damping.items():
             scene.model.dof_damping[scene.dof(name, joint)] = damping
-        for spring in asset.articulation.mechanisms.values():
-            if isinstance(spring, Spring):
+        mechanisms = asset.articulation.mechanisms
+        for joint in {each.joint for each in mechanisms.values() if isinstance(each, Spring)}:
+            if (spring := spring_at(joint, mechanisms)) is not None:
                 scene.model.dof_damping[scene.dof(name, spring.joint)] += spring.damping
                 scene.model.jnt_stiffness[scene.joint(name, spring.joint)] = spring.stiffness
                 scene.model.qpos_spring[scene.qpos(name, spring.joint)] = spring.rest

@@ -7,7 +7,7 @@ before: the episode derives it once it knows its objects.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import itemgetter
@@ -29,7 +29,7 @@ from unlatch.skills.config import HoldCfg, HomeCfg, SkillCfg, StrategyCfg, part_
 from unlatch.skills.grasping import needs_turns
 from unlatch.skills.hold import hold_setting
 from unlatch.skills.layout_search import LayoutSearchCfg
-from unlatch.skills.mechanism_steps import is_sprung, positions_let_go, press_of, steps_before
+from unlatch.skills.mechanism_steps import is_sprung, move_by_skill, steps_before
 from unlatch.skills.strategies.hand_fit import HandFit
 from unlatch.skills.strategies.open_close import (
     approach_m,
@@ -459,7 +459,22 @@ def with_mechanism_steps(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> 
     Before a skill opens or turns a part that is held, others press the button, turn the dial or close the drawer that
     frees it. Nothing is added where the setting of a skill is stated, or where it ignores mechanisms.
     """
-    skills: list[SkillCfg] = []
+    skills = [entry for entry, _ in _walk_chain(cfg, assets, adds_steps=True)]
+    return cfg if len(skills) == len(cfg.skills) else replace(cfg, skills=skills)
+
+
+def pressed_part(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], index: int) -> Part | None:
+    """Returns what a skill of the chain presses so that its part pops out, the part or a button; None: nothing."""
+    return list(_walk_chain(cfg, assets))[index][1]
+
+
+def _walk_chain(
+    cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], *, adds_steps: bool = False
+) -> Iterator[tuple[SkillCfg, Part | None]]:
+    """Yields each entry of the chain with what it presses so that its part pops out; None: nothing.
+
+    With `adds_steps`, entries for what mechanisms ask for come before.
+    """
     positions = {name: dict(asset.rest_positions) for name, asset in assets.items()}
     for item in cfg.task.openness:
         opened = assets[item.object].articulation.part(item.part)
@@ -467,37 +482,16 @@ def with_mechanism_steps(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> 
     for index, entry in enumerate(cfg.skills):
         kind = entry.name if entry.name in DERIVABLE_SKILLS else SKILLS.load(entry.name).derived_as
         part = None if kind is None else part_of_skill(cfg, index, assets)
-        if part is not None:
-            asset, now = assets[entry.objects[0]], positions[entry.objects[0]]
-            opens = entry.planner_setting.derived and kind != "close" and not entry.ignores_mechanisms
-            steps = steps_before(asset, part, now) if opens else []
-            skills += [
-                replace(entry, name=step.skill, part=step.part, opening=step.opening, language=[], order=[])
-                for step in steps
-            ]
-            led = part.openness.closed if kind == "close" else part.openness.position(0.5 * part.openness.span)
-            now |= positions_let_go(asset, {**now, part.joint: led})
-        skills.append(entry)
-    return cfg if len(skills) == len(cfg.skills) else replace(cfg, skills=skills)
-
-
-def pressed_part(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], index: int) -> Part | None:
-    """Returns what a skill of the chain presses so that its part pops out, the part or a button; None: nothing."""
-    name, part = cfg.skills[index].objects[0], part_of_skill(cfg, index, assets)
-    if part is None:
-        return None
-    asset, pressed = assets[name], None
-    ranges = [item.range for item in cfg.task.openness if (item.object, item.part) == (name, part.name)]
-    opening = 0.5 * sum(ranges[0]) if ranges else 0.0
-    for place, entry in enumerate(cfg.skills[: index + 1]):
-        kind = entry.name if entry.name in DERIVABLE_SKILLS else SKILLS.load(entry.name).derived_as
-        moved = None if kind is None or entry.objects[0] != name else part_of_skill(cfg, place, assets)
-        press = None
-        if moved is not None and moved.name == part.name:
-            press = press_of(asset, part, opening) if kind == "close" else None
-            opening = press.pops_to if press is not None else 0.0 if kind == "close" else 0.5 * part.openness.span
-        pressed = None if press is None else press.at
-    return pressed
+        if kind is None or part is None:
+            yield entry, None
+            continue
+        asset, now = assets[entry.objects[0]], positions[entry.objects[0]]
+        if adds_steps and entry.planner_setting.derived and kind != "close" and not entry.ignores_mechanisms:
+            for step in steps_before(asset, part, now):
+                made = replace(entry, name=step.skill, part=step.part, opening=step.opening, language=[], order=[])
+                yield made, None
+        press = move_by_skill(asset, part, kind, now, opening=entry.opening)
+        yield entry, None if press is None else press.at
 
 
 def fill_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:

@@ -11,6 +11,7 @@ import numpy as np
 from unlatch.objects.annotation import Articulation
 from unlatch.objects.closing_force_values import moved_inertia
 from unlatch.objects.mechanisms import (
+    PLAY,
     Closer,
     Condition,
     Detent,
@@ -26,6 +27,8 @@ from unlatch.objects.mechanisms import (
     Spring,
     closed_position,
     rest_position,
+    room_at,
+    spring_at,
 )
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.drives import DriveGroup, JointDrive
@@ -51,14 +54,17 @@ def spring_drives(
     """Returns the drives of joints with the stiffness and damping of their springs; `dt` is a physics step [s]."""
     found = dict(drives)
     for mechanism in articulation.mechanisms.values():
-        if not isinstance(mechanism, Spring | Detent):
+        if not isinstance(mechanism, Spring | Detent | Closer | SoftClose):
             continue
-        drive = found[mechanism.joint]
+        drive, stiffness = found[mechanism.joint], 0.0
         if isinstance(mechanism, Spring):
-            stiffness = mechanism.stiffness
-            drive = replace(drive, stiffness=stiffness, damping=drive.damping + mechanism.damping)
-        else:
+            spring = spring_at(mechanism.joint, articulation.mechanisms) or mechanism
+            stiffness = spring.stiffness
+            drive = replace(drive, stiffness=stiffness, damping=drives[spring.joint].damping + spring.damping)
+        elif isinstance(mechanism, Detent):
             stiffness = math.pi * mechanism.effort / mechanism.reach
+        elif room_at(mechanism.joint, parts=articulation.joint_ranges(), model=model)[0] > PLAY:
+            stiffness = mechanism.effort / PLAY  # see `JointGate.play`
         least = stiffness * (dt / _STABLE_PHASE) ** 2 - moved_inertia(mechanism.joint, model)
         found[mechanism.joint] = replace(drive, armature=max(drive.armature, least))
     return found
@@ -91,7 +97,8 @@ class ActingMechanisms(Module):
                     max_force_n=GEAR_STRENGTH,
                 )
             elif isinstance(mechanism, Spring):
-                drives.set_spring_rest(mechanism.joint, mechanism.rest)
+                spring = spring_at(mechanism.joint, self.mechanisms) or mechanism
+                drives.set_spring_rest(mechanism.joint, spring.rest)
             added = self._make_gates(mechanism)
             if mechanism.held_joints:
                 self._rows[name] = [len(gates) + i for i in range(len(added))]
@@ -117,7 +124,10 @@ class ActingMechanisms(Module):
             pull = JointGate(
                 GateKind.pull, joint, closed, sign, effort=mechanism.effort, reach=reach, speed=mechanism.speed
             )
-            return [replace(pull, brake=BRAKE_SHARE * mechanism.effort)]
+            pull = replace(pull, brake=BRAKE_SHARE * mechanism.effort)
+            if self._is_beyond(joint, PLAY):
+                pull = replace(pull, kinds=GateKind.pull | GateKind.both_sides, play=PLAY)
+            return [pull]
         if isinstance(mechanism, PushLatch):
             kinds = GateKind.toggle | GateKind.push
             gate = self._push(mechanism, kinds)
@@ -136,6 +146,8 @@ class ActingMechanisms(Module):
             kinds |= GateKind.keeps_out
         if isinstance(mechanism, PressAndTurn):
             kinds |= GateKind.one_way
+        if isinstance(mechanism, Latch | Release) and self._is_beyond(mechanism.joint, mechanism.play):
+            kinds |= GateKind.both_sides
         gate = JointGate(kinds, condition.joint, *self._closed(condition.joint))
         if isinstance(mechanism, Release):
             gate = self._push(mechanism, kinds | GateKind.push)
@@ -160,6 +172,9 @@ class ActingMechanisms(Module):
             kinds, mechanism.joint, closed, sign, effort=effort, reach=reach, speed=reach / POP_S, brake=effort
         )
 
+    def _is_beyond(self, joint: str, play: float) -> bool:
+        return room_at(joint, parts=self._ranges, model=self._model)[0] > play
+
     def _closed(self, joint: str) -> tuple[float, float]:
         return closed_position(joint, parts=self._ranges, model=self._model)
 
@@ -183,17 +198,3 @@ class ActingMechanisms(Module):
     def _read_state(self) -> None:
         for name, held in self.held().items():
             self._buffers[name].hold(held)
-
-    def _write_state(self) -> None:
-        self.gates.forget()
-        table = self.gates.table
-        for name, by_joint in self._held_by.items():
-            value = self._buffers[name].get_value()
-            if value is None:
-                continue
-            self.gates.is_held()  # the state of the positions; what is recorded goes before it
-            for rows, held in zip(by_joint, value.tolist(), strict=True):
-                for row in rows:
-                    table["is_held"][row] = held
-                    if held and not table["kinds"][row] & GateKind.keeps_out:
-                        table["is_inside"][row] = 1

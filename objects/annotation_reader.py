@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING
 from enum import Enum
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -34,7 +34,7 @@ from unlatch.objects.annotation_entries import (
     RegionKind,
     RegionOpening,
 )
-from unlatch.objects.mechanisms import KINDS, Mechanism
+from unlatch.objects.mechanisms import KINDS, Mechanism, ordered_fields
 from unlatch.simcore.errors import AssetError, ConfigError, close_matches, shorten
 from unlatch.simcore.files import read_text
 from unlatch.simcore.geometry import Pose
@@ -257,9 +257,9 @@ def read_mechanism(reader: MappingReader) -> Mechanism:
     if kind not in KINDS:
         raise reader.fail("kind", f"is '{kind}', expected one of: {', '.join(KINDS)}.{close_matches(kind, KINDS)}")
     cls = KINDS[kind]
-    _refuse_unknown(reader, ("kind", *(field.name for field in fields(cls))))
+    _refuse_unknown(reader, ("kind", *(field.name for field in ordered_fields(cls))))
     hints, values = get_type_hints(cls), {}
-    for field in fields(cls):
+    for field in ordered_fields(cls):
         if field.name in reader.data or field.default is MISSING:
             values[field.name] = _MECHANISM_VALUES[hints[field.name]](reader, field.name)
     try:

@@ -13,7 +13,7 @@ import numpy as np
 from unlatch.objects.annotation import Articulation, PartKind
 from unlatch.objects.annotation_entries import Region, RegionOpening
 from unlatch.objects.config import RestsOn
-from unlatch.objects.mechanisms import explain_held, follow, rest_positions, settling_reach
+from unlatch.objects.mechanisms import follow, rest_positions, settling_reach
 from unlatch.simcore.errors import AssetError, close_matches
 from unlatch.simcore.geometry import Pose, turn_to_x
 from unlatch.simcore.rng import sum_in_order
@@ -104,11 +104,13 @@ class ObjectAsset:
         return follow(self.articulation.mechanisms, positions, led=led)
 
     def explain_held(self, part: str, positions: Mapping[str, float]) -> list[str]:
-        """Returns which conditions of the mechanisms that may hold a part do not hold, see `mechanisms.explain_held`.
+        """Returns which conditions of the mechanisms that may hold a part do not hold, see `held_explanation`.
 
         Raises:
             AssetError: The object has no such part.
         """
+        from unlatch.objects.held_explanation import explain_held
+
         articulation = self.articulation
         return explain_held(
             articulation.part(part).joint,

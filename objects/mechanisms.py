@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import Field, dataclass, fields
+from dataclasses import field as dataclass_field
 from enum import Enum
 from typing import Annotated, Any, ClassVar
 
@@ -94,19 +95,11 @@ class Mechanism:
     @property
     def held_joints(self) -> tuple[str, ...]:
         """The joints that it may hold; empty if it holds none."""
-        if isinstance(self, Interlock):
-            return self.joints or ((self.joint,) if self.joint else ())
-        return self.joints_named[:1] if isinstance(self, _Holding) else ()
+        return ()
 
     def conditions(self) -> tuple[Condition, ...]:
         """Returns the conditions under which the joints that it holds are free; all of them must hold."""
-        if isinstance(self, Interlock):
-            return self.find_conditions()
-        if not isinstance(self, _Holding) or not self.threshold:
-            return ()
-        joint, by = self.joints_named
-        least = float(getattr(self, self.threshold))
-        return (Condition(joint, by, Measure.distance, least, math.inf, while_moving=self.is_asked_while_moving),)
+        return ()
 
     def renamed(self, names: Mapping[str, str]) -> Mechanism:
         """Returns a copy with other names of joints, by old name; names that are missing stay."""
@@ -122,7 +115,7 @@ class Mechanism:
     def to_dict(self) -> dict[str, Any]:
         """Returns the mapping for `articulation.yaml`; numbers are rounded to a nanometre, defaults are left out."""
         data: dict[str, Any] = {"kind": self.kind}
-        for field in fields(self):
+        for field in ordered_fields(type(self)):
             value = getattr(self, field.name)
             if value == field.default:
                 continue
@@ -130,6 +123,11 @@ class Mechanism:
                 value = [rounded(item) if isinstance(item, float) else item for item in value]
             data[field.name] = rounded(value) if isinstance(value, float) else value
         return data
+
+
+def ordered_fields(kind: type[Mechanism]) -> list[Field[Any]]:
+    """Returns the fields of a kind of mechanism: its own ones first."""
+    return sorted(fields(kind), key=lambda field: field.kw_only is True)
 
 
 @dataclass(frozen=True)
@@ -154,18 +152,35 @@ class Mimic(Mechanism):
             )
 
 
-@dataclass(frozen=True)
-class _Holding(Mechanism):
+@dataclass(frozen=True, kw_only=True)
+class Holding(Mechanism):
     """A mechanism that holds one joint near closed, until another joint has moved from its rest."""
 
     threshold: ClassVar[str] = ""
     """Field that says how far the other joint must have moved; empty: no other joint decides."""
     is_asked_while_moving: ClassVar[bool] = False
     """Whether the other joint must stay there as long as the held one moves."""
+    play: NotNegative = PLAY
+    """How far a held joint can move [rad or m]."""
+    strength: Positive = STRENGTH
+    """Largest effort with which it holds a joint [N m or N]."""
+
+    @property
+    def held_joints(self) -> tuple[str, ...]:
+        """See `Mechanism.held_joints`."""
+        return self.joints_named[:1]
+
+    def conditions(self) -> tuple[Condition, ...]:
+        """See `Mechanism.conditions`."""
+        if not self.threshold:
+            return ()
+        joint, by = self.joints_named
+        least = float(getattr(self, self.threshold))
+        return (Condition(joint, by, Measure.distance, least, math.inf, while_moving=self.is_asked_while_moving),)
 
 
 @dataclass(frozen=True)
-class Latch(_Holding):
+class Latch(Holding):
     """A bolt holds the closed joint until another joint has turned far enough, as the lever of a door."""
 
     kind: ClassVar[str] = "latch"
@@ -176,17 +191,13 @@ class Latch(_Holding):
     """The joint that withdraws the bolt."""
     free_at: Positive
     """How far `by` must have moved from its rest, in either direction [rad or m]."""
-    play: NotNegative = PLAY
-    """How far the held joint can open [rad or m]."""
     snaps: bool = True
     """Whether the bolt gives way to a part that closes, and snaps in. Else a part that is open stays out until `by`
     withdraws the bolt again, as with the bolts of a safe."""
-    strength: Positive = STRENGTH
-    """Largest effort with which it holds the joint [N m or N]."""
 
 
 @dataclass(frozen=True)
-class PushLatch(_Holding):
+class PushLatch(Holding):
     """A part without a handle: pressed in beyond closed and let go, it pops out; pressed in again, it stays."""
 
     kind: ClassVar[str] = "push_latch"
@@ -198,14 +209,11 @@ class PushLatch(_Holding):
     """Opening to which it pops out [rad or m]."""
     effort: Positive
     """Effort of the spring that is pressed, at the closed part; it falls to 0 at `pops_to` [N m or N]."""
-    play: NotNegative = 0.001
-    """How far the held joint can open [rad or m]."""
-    strength: Positive = STRENGTH
-    """Largest effort with which it holds the joint [N m or N]."""
+    play: NotNegative = dataclass_field(default=0.001, kw_only=True)
 
 
 @dataclass(frozen=True)
-class Release(_Holding):
+class Release(Holding):
     """A button or knob lets a spring open a part; the part snaps in again when it closes."""
 
     kind: ClassVar[str] = "release"
@@ -220,14 +228,10 @@ class Release(_Holding):
     """Opening to which the spring pushes the part [rad or m]."""
     effort: Positive
     """Effort of the spring at the closed part; it falls to 0 at `pops_to` [N m or N]."""
-    play: NotNegative = PLAY
-    """How far the held joint can open [rad or m]."""
-    strength: Positive = STRENGTH
-    """Largest effort with which it holds the joint [N m or N]."""
 
 
 @dataclass(frozen=True)
-class Interlock(Mechanism):
+class Interlock(Holding):
     """One of several joints opens at a time; or a joint moves only while another one is in a range.
 
     The first form names `joints`, as the drawers of a filing cabinet. The second names `joint`, `by` and `range`, as
@@ -236,17 +240,13 @@ class Interlock(Mechanism):
 
     kind: ClassVar[str] = "interlock"
     joints: tuple[Joint, ...] = ()
-    """Joints of which one is open at a time."""
+    """Joints of which one is open at a time: further than the play."""
     joint: Joint | None = None
     """The joint that is held where it is."""
     by: Joint | None = None
     """The joint that decides."""
     range: tuple[float, ...] = ()
     """Least and largest position of `by` at which `joint` moves [rad or m]."""
-    play: NotNegative = PLAY
-    """How far a held joint can move [rad or m]; with `joints`, also the opening from which a joint counts as open."""
-    strength: Positive = STRENGTH
-    """Largest effort with which it holds a joint [N m or N]."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -260,8 +260,13 @@ class Interlock(Mechanism):
         if single and not self.range[0] < self.range[1]:
             raise AssetError(f"range is {list(self.range)}, expected the least position first. Exchange them.")
 
-    def find_conditions(self) -> tuple[Condition, ...]:
-        """Returns the conditions under which the joints that it holds are free."""
+    @property
+    def held_joints(self) -> tuple[str, ...]:
+        """See `Mechanism.held_joints`."""
+        return self.joints or ((self.joint,) if self.joint else ())
+
+    def conditions(self) -> tuple[Condition, ...]:
+        """See `Mechanism.conditions`."""
         if self.joint and self.by:
             low, high = self.range
             return (Condition(self.joint, self.by, Measure.position, low, high, while_moving=True),)
@@ -274,7 +279,7 @@ class Interlock(Mechanism):
 
 
 @dataclass(frozen=True)
-class PressAndTurn(_Holding):
+class PressAndTurn(Holding):
     """A childproof cap: it turns open only while it is pressed; it always turns closed."""
 
     kind: ClassVar[str] = "press_and_turn"
@@ -286,10 +291,6 @@ class PressAndTurn(_Holding):
     """The joint that is pressed."""
     at: Positive
     """How far `by` must be pressed from its rest [rad or m]."""
-    play: NotNegative = PLAY
-    """How far the held joint can open [rad or m]."""
-    strength: Positive = STRENGTH
-    """Largest effort with which it holds the joint [N m or N]."""
 
 
 @dataclass(frozen=True)
@@ -359,37 +360,6 @@ class SoftClose(Mechanism):
     """Speed above which it brakes a closing part [rad/s or m/s]."""
 
 
-_LENGTHS = {"free_at": "by", "at": "by", "range": "by"}
-"""The joint of which a field is a position or distance; of the others in `_OF_JOINT`, it is the first that is named."""
-_OF_JOINT = ("play", "press", "pops_to", "reach", "positions", "rest", "offset", "speed")
-_EFFORTS = {"effort": 3.0, "strength": 3.0, "stiffness": 2.0, "damping": 2.5}
-"""Powers of the length with which fields of a joint that slides grow, see `scaled_object`; of one that turns, efforts
-and what multiplies an angle grow by one power or two more."""
-
-
-def scaled(mechanism: Mechanism, factor: float, slides: Collection[str]) -> Mechanism:
-    """Returns a mechanism of an object whose lengths are multiplied; `slides` are its joints that slide.
-
-    Forces change with the third power of `factor`, and speeds with the root.
-    """
-    own = mechanism.joints_named[0] in slides
-    values: dict[str, Any] = {}
-    for field in fields(mechanism):
-        value = getattr(mechanism, field.name)
-        by = own if field.name in _OF_JOINT else getattr(mechanism, _LENGTHS.get(field.name, ""), None) in slides
-        times = factor if by and (field.name in _OF_JOINT or field.name in _LENGTHS) else 1.0
-        if field.name == "ratio" and isinstance(mechanism, Mimic):
-            times = (factor if own else 1.0) / (factor if mechanism.follows in slides else 1.0)
-        elif field.name == "speed":
-            times = factor**0.5 if own else factor**-0.5
-        elif field.name in _EFFORTS:
-            more = 0.0 if own else 1.0 if field.name in ("effort", "strength") else 2.0
-            times = factor ** (_EFFORTS[field.name] + more)
-        if times != 1.0:
-            values[field.name] = tuple(each * times for each in value) if isinstance(value, tuple) else value * times
-    return replace(mechanism, **values)
-
-
 KINDS: dict[str, type[Mechanism]] = {
     found.kind: found
     for found in (Mimic, Latch, PushLatch, Release, Interlock, PressAndTurn, Detent, Spring, Closer, SoftClose)
@@ -416,6 +386,16 @@ def closed_position(joint: str, *, parts: Mapping[str, tuple[float, float]], mod
         return 0.0, 1.0
     closed = min(max(0.0, found.lower), found.upper)
     return closed, 1.0 if found.upper - closed >= closed - found.lower else -1.0
+
+
+def room_at(joint: str, *, parts: Mapping[str, tuple[float, float]], model: UrdfModel) -> tuple[float, float]:
+    """Returns how far a joint moves from closed beyond closed, and open [rad or m]; see `closed_position`."""
+    found = model.joints[joint]
+    if found.kind == "continuous":
+        return math.inf, math.inf
+    closed, sign = closed_position(joint, parts=parts, model=model)
+    below, above = closed - found.lower, found.upper - closed
+    return (below, above) if sign > 0 else (above, below)
 
 
 def mechanism_problems(
@@ -452,21 +432,15 @@ def mechanism_problems(
 
 def _reach_problems(mechanism: Mechanism, parts: Mapping[str, tuple[float, float]], model: UrdfModel) -> list[str]:
     """Returns the values of a mechanism that its joints cannot reach."""
-    problems = []
+    problems = _gear_problems(mechanism, parts, model) if isinstance(mechanism, Mimic) else []
 
     def room(joint: str) -> tuple[float, float]:
-        """How far a joint moves from closed beyond closed, and open."""
-        found = model.joints[joint]
-        if found.kind == "continuous":
-            return math.inf, math.inf
-        closed, sign = closed_position(joint, parts=parts, model=model)
-        below, above = closed - found.lower, found.upper - closed
-        return (below, above) if sign > 0 else (above, below)
+        return room_at(joint, parts=parts, model=model)
 
     def check(key: str, joint: str, most: float, what: str) -> None:
         value = getattr(mechanism, key)
         if value > most + _SLACK:
-            unit = "m" if model.joints[joint].kind == "prismatic" else "rad"
+            unit = model.joints[joint].unit
             problems.append(
                 f"{key} is {value:g} {unit}, but joint '{joint}' moves by {most:g} {unit} {what}. Lower it, or widen "
                 "the limits of the joint."
@@ -496,6 +470,33 @@ def _reach_problems(mechanism: Mechanism, parts: Mapping[str, tuple[float, float
 
 
 _SLACK = 1e-6
+_GEAR_SLACK = 2e-3
+"""How far gears may lead a joint beyond its limits [rad or m]: files round them."""
+
+
+def _gear_problems(mimic: Mimic, parts: Mapping[str, tuple[float, float]], model: UrdfModel) -> list[str]:
+    """Returns whether a joint is led beyond its limits by one that it follows, over the range of that part or joint."""
+    leader, joint = model.joints[mimic.follows], model.joints[mimic.joint]
+    first, last = parts.get(mimic.follows, (leader.lower, leader.upper))
+    low, high = sorted(mimic.ratio * place + mimic.offset for place in (first, last))
+    fits = low >= joint.lower - _GEAR_SLACK and high <= joint.upper + _GEAR_SLACK
+    if fits or joint.kind == "continuous" or (leader.kind == "continuous" and mimic.follows not in parts):
+        return []
+    return [
+        f"while '{mimic.follows}' moves from {first:g} to {last:g} {leader.unit}, ratio {mimic.ratio:g} and offset "
+        f"{mimic.offset:g} lead joint '{mimic.joint}' from {low:g} to {high:g} {joint.unit}. Expected positions within "
+        f"its limits {joint.lower:g} to {joint.upper:g}. Correct ratio and offset, or widen the limits."
+    ]
+
+
+def spring_at(joint: str, mechanisms: Mapping[str, Mechanism]) -> Spring | None:
+    """Returns the spring that pulls at a joint, which is the sum of all that do; None: none does."""
+    found = [each for each in mechanisms.values() if isinstance(each, Spring) and each.joint == joint]
+    if len(found) < 2:
+        return found[0] if found else None
+    stiffness = sum(each.stiffness for each in found)
+    rest = sum(each.stiffness * each.rest for each in found) / stiffness
+    return Spring(joint, rest, stiffness, sum(each.damping for each in found))
 
 
 def rest_position(
@@ -512,10 +513,10 @@ def rest_position(
     """
     closed, sign = closed_position(joint, parts=parts, model=model)
     found = model.joints[joint]
-    springs = [each.rest for each in mechanisms.values() if isinstance(each, Spring) and each.joint == joint]
-    if not springs or found.kind == "continuous":
+    spring = spring_at(joint, mechanisms)
+    if spring is None or found.kind == "continuous":
         return closed, sign
-    rest = min(max(springs[0], found.lower), found.upper)
+    rest = min(max(spring.rest, found.lower), found.upper)
     if abs(rest - closed) <= _SLACK:
         return closed, sign
     return rest, 1.0 if found.upper - rest >= rest - found.lower else -1.0
@@ -558,67 +559,3 @@ def settling_reach(joint: str, mechanisms: Mapping[str, Mechanism]) -> float:
     fields_of = {Latch: "play", PushLatch: "pops_to", Release: "pops_to", SoftClose: "reach"}
     own = (each for each in mechanisms.values() if type(each) in fields_of and joint == each.joints_named[0])
     return max((float(getattr(each, fields_of[type(each)])) for each in own), default=0.0)
-
-
-_HELD_WORDS = {"latch": "latched", "push_latch": "shut", "release": "shut"}
-"""What a joint is that a mechanism holds, by kind; others say `locked`."""
-
-
-def explain_held(
-    joint: str,
-    mechanisms: Mapping[str, Mechanism],
-    positions: Mapping[str, float],
-    *,
-    parts: Mapping[str, tuple[float, float]],
-    names: Mapping[str, str],
-    model: UrdfModel,
-) -> list[str]:
-    """Returns which conditions of mechanisms that may hold a joint do not hold, one line each.
-
-    Such as `door is latched: lever at 0.1 of the 0.6 rad that free it`. Lines about what holds that lever follow.
-
-    Args:
-        joint: The joint.
-        mechanisms: The mechanisms of its object.
-        positions: Positions of joints, by joint [rad or m].
-        parts: Closed and open position of annotated joints, by joint [rad or m].
-        names: Names of parts by joint, for the message.
-        model: The URDF.
-    """
-    lines: list[str] = []
-    waits_for: list[str] = []
-    title = names.get(joint, joint)
-    for mechanism in mechanisms.values():
-        word = _HELD_WORDS.get(mechanism.kind, "locked")
-        if isinstance(mechanism, PushLatch) and mechanism.joint == joint:
-            closed, sign = closed_position(joint, parts=parts, model=model)
-            if sign * (positions[joint] - closed) <= mechanism.play:
-                unit = _unit_of(joint, model)
-                lines.append(f"{title} is {word}: pressed in by {mechanism.press:g} {unit} and let go, it pops out")
-        for condition in mechanism.conditions():
-            if condition.joint != joint:
-                continue
-            rest, sign = rest_position(condition.by, mechanisms, parts=parts, model=model)
-            if not condition.holds(positions[condition.by], rest, sign):
-                value = round(condition.value(positions[condition.by], rest, sign), 6)
-                by = names.get(condition.by, condition.by)
-                unmet = _describe_unmet(condition, value, by, _unit_of(condition.by, model))
-                lines.append(f"{title} is {word}: {unmet}")
-                waits_for.append(condition.by)
-    others = {name: each for name, each in mechanisms.items() if joint not in each.held_joints}
-    for by in dict.fromkeys(waits_for):
-        lines += explain_held(by, others, positions, parts=parts, names=names, model=model)
-    return lines
-
-
-def _describe_unmet(condition: Condition, value: float, by: str, unit: str) -> str:
-    if condition.measure is Measure.opening:
-        return f"{by} is open by {value:.3g} {unit}, and one is open at a time"
-    if condition.measure is Measure.position:
-        return f"{by} at {value:.3g} {unit}, which frees it from {condition.low:g} to {condition.high:g} {unit}"
-    kept = " and stays there" if condition.while_moving else ""
-    return f"{by} at {value:.2g} of the {condition.low:g} {unit} that free it{kept}"
-
-
-def _unit_of(joint: str, model: UrdfModel) -> str:
-    return "m" if model.joints[joint].kind == "prismatic" else "rad"

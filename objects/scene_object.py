@@ -80,6 +80,9 @@ class SceneObject(Module):
         self.root_quat_xyzw = Buffer()
         self.joint_positions = Buffer()
         self.joint_velocities = Buffer()
+        self._remembers = any(mechanism.held_joints for mechanism in asset.articulation.mechanisms.values())
+        if self._remembers:
+            self.gates = Buffer()
         if asset.articulation.has_solid_parts:
             self._ignore_overlaps()
         if asset.free:
@@ -211,6 +214,8 @@ class SceneObject(Module):
         if self.can_move:
             linear, angular = self.body.root_velocity()
             self._hold(root_linear_velocity=linear, root_angular_velocity=angular)
+        if self._remembers:
+            self._hold(gates=self.mechanisms.gates.states())
 
     def _write_state(self) -> None:
         position, quat_xyzw = self.root_position.get_value(), self.root_quat_xyzw.get_value()
@@ -222,6 +227,8 @@ class SceneObject(Module):
         positions = self.joint_positions.get_value()
         if positions is not None:
             self.body.set_joint_positions(self.joint_names, positions, self.joint_velocities.get_value())
+        if self._remembers and (states := self.gates.get_value()) is not None:
+            self.mechanisms.gates.set_states(states)
         if self.can_move:
             linear, angular = self.root_linear_velocity.get_value(), self.root_angular_velocity.get_value()
             if linear is not None and angular is not None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy
@@ -27,7 +28,7 @@ from unlatch.objects.annotation_entries import FixedHandle, Region
 from unlatch.objects.annotation_reader import read_articulation
 from unlatch.objects.articulated_object import PHYSICS_FILE, ObjectAsset
 from unlatch.objects.config import OTHER_SIDES, RestsOn
-from unlatch.objects.mechanisms import scaled
+from unlatch.objects.mechanisms import STRENGTH, Mechanism, Mimic
 from unlatch.simcore.cache import cache_root, cached_folder, json_hash
 from unlatch.simcore.files import plain_name
 from unlatch.simcore.geometry import Pose, turn_to_x
@@ -445,7 +446,9 @@ def _scaled_articulation(articulation: Articulation, factor: float, slides: Coll
             for name, handle in articulation.handles.items()
         },
         keypoints=scaled_points(articulation.keypoints),
-        mechanisms={name: scaled(mechanism, factor, slides) for name, mechanism in articulation.mechanisms.items()},
+        mechanisms={
+            name: scaled_mechanism(mechanism, factor, slides) for name, mechanism in articulation.mechanisms.items()
+        },
         regions=None
         if regions is None
         else {
@@ -453,6 +456,38 @@ def _scaled_articulation(articulation: Articulation, factor: float, slides: Coll
             for name, each in regions.items()
         },
     )
+
+
+_LENGTHS = {"free_at": "by", "at": "by", "range": "by"}
+"""The joint of which a field is a position or distance; of the others in `_OF_JOINT`, it is the first that is named."""
+_OF_JOINT = ("play", "press", "pops_to", "reach", "positions", "rest", "offset", "speed")
+_EFFORTS = {"effort": 3.0, "strength": 3.0, "stiffness": 2.0, "damping": 2.5}
+"""Powers of the length with which fields of a joint that slides grow, see `scaled_object`; of one that turns, efforts
+and what multiplies an angle grow by one power or two more."""
+
+
+def scaled_mechanism(mechanism: Mechanism, factor: float, slides: Collection[str]) -> Mechanism:
+    """Returns a mechanism of an object whose lengths are multiplied; `slides` are its joints that slide.
+
+    Forces change with the third power of `factor`, and speeds with the root. The default strength stays: it is more
+    than an arm can pull at an object of any size.
+    """
+    own = mechanism.joints_named[0] in slides
+    values: dict[str, Any] = {}
+    for field in fields(mechanism):
+        value = getattr(mechanism, field.name)
+        by = own if field.name in _OF_JOINT else getattr(mechanism, _LENGTHS.get(field.name, ""), None) in slides
+        times = factor if by and (field.name in _OF_JOINT or field.name in _LENGTHS) else 1.0
+        if field.name == "ratio" and isinstance(mechanism, Mimic):
+            times = (factor if own else 1.0) / (factor if mechanism.follows in slides else 1.0)
+        elif field.name == "speed":
+            times = factor**0.5 if own else factor**-0.5
+        elif field.name in _EFFORTS and (field.name, value) != ("strength", STRENGTH):
+            more = 0.0 if own else 1.0 if field.name in ("effort", "strength") else 2.0
+            times = factor ** (_EFFORTS[field.name] + more)
+        if times != 1.0:
+            values[field.name] = tuple(each * times for each in value) if isinstance(value, tuple) else value * times
+    return replace(mechanism, **values)
 
 
 VERSION = 2

@@ -280,9 +280,21 @@ class CommandExecutor:
             self._frame += 1
             self._openings_m.append(self._arm.gripper_opening_m)
             self._q_before = self._arm.q_read
-        self._last_path = (path, frame)
+        before, after = self._neighbours(command)
+        self._last_path = (np.vstack([*before, path, *after]), frame + sum(map(len, before)))
         self.last_phase = self.phase
         return ArmAction(np.array(self._q), self._gripper_m, self._tool_poses(path)[frame])
+
+    def _neighbours(self, command: ManipCommand | None) -> tuple[list[Array], list[Array]]:
+        """Returns the joints of the motions that flow into the one of the current command, and out of it [rad]."""
+        if command is None or command.motion is None or self._is_ended:
+            return [], []
+        first, last = (
+            next((each.motion for each in commands if each.kind not in PLANNER_PARAMETER), None)
+            for commands in (self._commands[: self.index][::-1], self._commands[self.index + 1 :])
+        )
+        before = [] if first is None or not first.flows else [first.q]
+        return before, [] if last is None or not command.motion.flows else [last.q]
 
     def _tool_poses(self, path: Array) -> list[Pose]:
         """Returns `T_base_ee` at joints (B, n) [rad]; a whole motion is computed at once."""
@@ -312,10 +324,10 @@ class CommandExecutor:
         command = self.current
         if self._is_ended or command is None or command.motion is None:
             return
-        self._is_ended = True
         motion, done = command.motion, min(self._frame, len(command.motion))
         last = self._arm.q_target if self.offset is None else self._q
-        step = last - motion.q[max(done - 2, 0)] if done > 1 else np.zeros_like(last)
+        rows = np.vstack([*self._neighbours(command)[0], motion.q[:done]])
+        step = last - rows[-2] if len(rows) > 1 else np.zeros_like(last)
         most = _BRAKING_SHARE * np.array(self._arm.cfg.max_acceleration) * self._frame_s**2
         frames = math.ceil(np.abs(step / most).max())
         shares = np.cumsum(np.linspace(1.0, 0.0, frames + 1)[1:])[:, None]  # of a step, in successive frames
@@ -323,7 +335,7 @@ class CommandExecutor:
         gripper_m = self._gripper_m if isinstance(motion.gripper_m, np.ndarray) else motion.gripper_m
         braked = replace(motion, q=last + shares * step, s=s, gripper_m=gripper_m)
         self._commands[self.index] = replace(command, motion=braked)
-        self._frame, self._q = 0, last
+        self._frame, self._q, self._is_ended = 0, last, True
 
     def is_subtask_done(self) -> bool:
         """Whether the current command is done: its frames are over; the arm has arrived, rests, or its time is up."""

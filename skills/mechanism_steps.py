@@ -7,12 +7,22 @@ Which of both follows from the conditions of the mechanisms and from the chain o
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from unlatch.objects.annotation import Articulation, Part
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.mechanisms import Condition, Measure, Mimic, PushLatch, Release, Spring, rest_position
+from unlatch.objects.held_explanation import coupled_joints
+from unlatch.objects.mechanisms import (
+    Condition,
+    Measure,
+    PushLatch,
+    Release,
+    Spring,
+    closed_position,
+    rest_position,
+    spring_at,
+)
 from unlatch.simcore.urdf.model import UrdfModel
 from unlatch.solver.joint_path import JointPath
 from unlatch.solver.timing import HINGE_SPEED_RAD_S, SLIDER_SPEED_M_S
@@ -58,9 +68,10 @@ class PressToPop:
 
 
 def conditions_of(articulation: Articulation, joint: str) -> list[Condition]:
-    """Returns the conditions under which a joint is free to move."""
+    """Returns the conditions under which a joint, and those that move with it, are free to move."""
     found = (each for mechanism in articulation.mechanisms.values() for each in mechanism.conditions())
-    return [each for each in found if each.joint == joint]
+    coupled = coupled_joints(joint, articulation.mechanisms)
+    return [each for each in found if each.joint in coupled]
 
 
 def rest_of(articulation: Articulation, model: UrdfModel, joint: str) -> tuple[float, float]:
@@ -75,7 +86,7 @@ def held_by(articulation: Articulation, model: UrdfModel, part: Part, positions:
     """
     unmet = []
     for condition in conditions_of(articulation, part.joint):
-        is_in = abs(positions[part.joint] - part.openness.closed) <= _OUT_OF_PLAY * play_of(articulation, part.joint)
+        is_in = _is_in(articulation, model, condition.joint, positions[condition.joint])
         if (condition.while_moving or is_in) and not condition.holds(
             positions[condition.by], *rest_of(articulation, model, condition.by)
         ):
@@ -91,16 +102,29 @@ def play_of(articulation: Articulation, joint: str) -> float:
     return max(plays, default=0.0)
 
 
+def _is_in(articulation: Articulation, model: UrdfModel, joint: str, position: float) -> bool:
+    """Returns whether a joint at a position [rad or m] is closed, up to the play of what holds it."""
+    closed, _ = closed_position(joint, parts=articulation.joint_ranges(), model=model)
+    return abs(position - closed) <= _OUT_OF_PLAY * play_of(articulation, joint)
+
+
 def place_beyond(articulation: Articulation, model: UrdfModel, condition: Condition) -> float:
-    """Returns the position to which `by` is led, so that a condition holds with some room [rad or m]."""
+    """Returns the position to which `by` is led, so that a condition holds with some room [rad or m].
+
+    A part is led to the side on which it opens, if that side is long enough.
+    """
     if condition.measure is Measure.position:
         return 0.5 * (condition.low + condition.high)
-    rest, sign = rest_of(articulation, model, condition.by)
-    joint = model.joints[condition.by]
-    most = math.inf if joint.kind == "continuous" else abs((joint.upper if sign > 0.0 else joint.lower) - rest)
-    most = min(most, condition.high)
-    springs = (each for each in articulation.mechanisms.values() if isinstance(each, Spring))
-    if joint.kind == "prismatic" and any(spring.joint == joint.name for spring in springs):
+    rest, side = rest_of(articulation, model, condition.by)
+    joint, part = model.joints[condition.by], part_of_joint(articulation, condition.by)
+
+    def room(sign: float) -> float:
+        return math.inf if joint.kind == "continuous" else abs((joint.upper if sign > 0.0 else joint.lower) - rest)
+
+    sides = [side if part is None else part.openness.sign, side, -side]
+    sign = next((each for each in sides if room(each) >= condition.low), side)
+    most = min(room(sign), condition.high)
+    if joint.kind == "prismatic" and spring_at(joint.name, articulation.mechanisms) is not None:
         return rest + sign * (most + _PRESS_PAST_M)
     beyond = condition.low + (_BEYOND_SHARE * (most - condition.low) if math.isfinite(most) else 0.1)
     return rest + sign * beyond
@@ -108,10 +132,8 @@ def place_beyond(articulation: Articulation, model: UrdfModel, condition: Condit
 
 def is_held_closed(asset: ObjectAsset, part: Part) -> bool:
     """Returns whether a mechanism holds a part while all parts are closed."""
-    articulation = asset.articulation
-    if any(isinstance(each, PushLatch) and each.joint == part.joint for each in articulation.mechanisms.values()):
-        return True
-    return bool(held_by(articulation, asset.model, part, asset.rest_positions))
+    held = held_by(asset.articulation, asset.model, part, asset.rest_positions)
+    return bool(held) or press_of(asset, part, 0.0) is not None
 
 
 def part_of_joint(articulation: Articulation, joint: str) -> Part | None:
@@ -122,13 +144,18 @@ def part_of_joint(articulation: Articulation, joint: str) -> Part | None:
 def held_together(articulation: Articulation, model: UrdfModel, part: Part, condition: Condition) -> Part | None:
     """Returns the part that a hand holds to meet a condition and to lead a part in one grasp; None: there is none.
 
-    It is the lever that turns on the part, or the part itself where it turns on what is pressed.
+    It is the lever that turns on the part, or the part itself where it turns on what is pressed. The same holds for
+    parts that move with it.
     """
     other = part_of_joint(articulation, condition.by)
-    if condition.by in {joint.name for joint in model.joints_above(part.link)}:
-        return part
-    if other is not None and other.kind.turns_in_hand and model.is_below(other.link, part.link):
-        return other
+    coupled = (part_of_joint(articulation, joint) for joint in coupled_joints(part.joint, articulation.mechanisms))
+    for each in coupled:
+        if each is None:
+            continue
+        if condition.by in {joint.name for joint in model.joints_above(each.link)}:
+            return each
+        if other is not None and other.kind.turns_in_hand and model.is_below(other.link, each.link):
+            return other
     return None
 
 
@@ -140,7 +167,8 @@ def held_to_open(asset: ObjectAsset, part: Part, opening: float) -> Part | None:
     articulation, model = asset.articulation, asset.model
     if not articulation.mechanisms:
         return None
-    positions = {**asset.rest_positions, part.joint: part.openness.position(opening)}
+    opened = {**asset.rest_positions, part.joint: part.openness.position(opening)}
+    positions = asset.with_followers(opened, led=[part.joint])
     unmet = held_by(articulation, model, part, positions)
     held = (held_together(articulation, model, part, condition) for condition in unmet)
     return next((each for each in held if each is not None and each is not part), None)
@@ -163,11 +191,10 @@ def press_load(asset: ObjectAsset, part: Part) -> float:
     if not asset.articulation.mechanisms:
         return load
     pressed = pressed_positions(asset, part)
-    for each in asset.articulation.mechanisms.values():
-        if isinstance(each, Spring) and each.joint in pressed:
-            joint = model.joints[each.joint]
-            stop = min(max(pressed[each.joint], joint.lower), joint.upper)
-            load += each.stiffness * abs(stop - each.rest)
+    for name, place in pressed.items():
+        if (spring := spring_at(name, asset.articulation.mechanisms)) is not None:
+            joint = model.joints[name]
+            load += spring.stiffness * abs(min(max(place, joint.lower), joint.upper) - spring.rest)
     return load
 
 
@@ -199,7 +226,8 @@ def joint_path(
         for each in held_by(articulation, model, part, positions)
         if each.by in led and not free
     }
-    following = dict(_followers(articulation, part.joint))
+    following = coupled_joints(part.joint, articulation.mechanisms)
+    del following[part.joint]
     if not first and not following and held is part:
         return None
     limits = (joint.lower, joint.upper) if joint.lower < joint.upper else (s - math.tau, s + math.tau)
@@ -267,42 +295,65 @@ def _steps_before(asset: ObjectAsset, part: Part, positions: dict[str, float], a
         return []
     above |= {part.name}
     steps: list[Step] = []
-    pops_to: float | None = None
-    for mechanism in articulation.mechanisms.values():
-        if isinstance(mechanism, PushLatch) and mechanism.joint == part.joint and _is_in(asset, part, positions):
-            steps, pops_to = [Step("close", part.name)], mechanism.pops_to
-        if isinstance(mechanism, Release) and mechanism.joint == part.joint and _is_in(asset, part, positions):
-            button, pops_to = part_of_joint(articulation, mechanism.by), mechanism.pops_to
-            steps += _steps_before(asset, button, positions, above) if button is not None else []
-            steps.append(Step("close", part.name))
-    for condition in held_by(articulation, model, part, positions) if pops_to is None else ():
+    press = _press_now(asset, part, positions)
+    for condition in held_by(articulation, model, part, positions):
         other = part_of_joint(articulation, condition.by)
         if other is None:
             continue
         steps += _steps_before(asset, other, positions, above)
-        if held_together(articulation, model, part, condition) is None:
-            steps.append(_step_for(asset, other, condition))
-            to = other.openness.closed if steps[-1].skill == "close" else place_beyond(articulation, model, condition)
-            positions[condition.by] = rest_of(articulation, model, condition.by)[0] if is_sprung(asset, other) else to
-    if pops_to is not None:
-        positions[part.joint] = part.openness.position(pops_to)
+        if press is not None and press.at is other:
+            continue  # it is pressed last
+        step = None if held_together(articulation, model, part, condition) else _step_for(asset, other, condition)
+        if step is not None:
+            steps.append(step)
+            place = place_beyond(articulation, model, condition)
+            _lead(asset, other.joint, other.openness.closed if step.skill == "close" else place, positions)
+    if press is not None:
+        steps.append(Step("close", part.name))
+        move_by_skill(asset, part, "close", positions)
     return steps
 
 
-def _is_in(asset: ObjectAsset, part: Part, positions: Positions) -> bool:
-    """Returns whether a part is closed, up to the play of what holds it."""
-    opening = abs(positions[part.joint] - part.openness.closed)
-    return opening <= _OUT_OF_PLAY * play_of(asset.articulation, part.joint)
+def _press_now(asset: ObjectAsset, part: Part, positions: Positions) -> PressToPop | None:
+    return press_of(asset, part, part.openness.sign * (positions[part.joint] - part.openness.closed))
 
 
-def _step_for(asset: ObjectAsset, other: Part, condition: Condition) -> Step:
-    """Returns the step that makes a condition hold by moving another part."""
+def _lead(asset: ObjectAsset, joint: str, to: float, positions: dict[str, float]) -> None:
+    """Changes positions to those after a hand has led a joint to a position and let go [rad or m]."""
+    positions.update(positions_let_go(asset, {**positions, joint: to}, led=[joint]))
+
+
+def move_by_skill(
+    asset: ObjectAsset, part: Part, skill: str, positions: dict[str, float], *, opening: float | None = None
+) -> PressToPop | None:
+    """Changes positions to those after a skill, and returns what it presses so that the part pops out, if it does so.
+
+    Args:
+        asset: The object.
+        part: The part on which the skill acts.
+        skill: `open`, `close` or `rotate`.
+        positions: Positions of all joints [rad or m].
+        opening: Opening to which it leads the part [rad or m]; None: half of its range.
+    """
+    openness = part.openness
+    if skill != "close":
+        _lead(asset, part.joint, openness.position(0.5 * openness.span if opening is None else opening), positions)
+        return None
+    press = _press_now(asset, part, positions)
+    if press is None:
+        _lead(asset, part.joint, openness.closed, positions)
+    else:
+        _lead(asset, press.at.joint, press.at.openness.position(-press.depth), positions)
+    return press
+
+
+def _step_for(asset: ObjectAsset, other: Part, condition: Condition) -> Step | None:
+    """Returns the step that makes a condition hold by moving another part; None: it does not open to that side."""
     closes = condition.measure is Measure.opening and math.isinf(condition.low)
     if closes or other.is_button:
         return Step("close", other.name)
-    place = place_beyond(asset.articulation, asset.model, condition)
-    skill = "rotate" if other.kind.turns_in_hand else "open"
-    return Step(skill, other.name, abs(place - other.openness.closed))
+    opening = other.openness.sign * (place_beyond(asset.articulation, asset.model, condition) - other.openness.closed)
+    return Step("rotate" if other.kind.turns_in_hand else "open", other.name, opening) if opening > 0.0 else None
 
 
 def is_sprung(asset: ObjectAsset, part: Part) -> bool:
@@ -310,29 +361,29 @@ def is_sprung(asset: ObjectAsset, part: Part) -> bool:
     return any(isinstance(each, Spring) and each.joint == part.joint for each in asset.articulation.mechanisms.values())
 
 
-def positions_let_go(asset: ObjectAsset, positions: Positions) -> dict[str, float]:
-    """Returns where joints come to rest after a hand that has led them to positions lets go [rad or m].
+def positions_let_go(asset: ObjectAsset, positions: Positions, *, led: Collection[str] = ()) -> dict[str, float]:
+    """Returns where joints come to rest after a hand that has led some of them to positions lets go [rad or m].
 
     Springs return their joints, what was released or pressed pops out, and gears move with what they follow.
     """
-    articulation, model, found = asset.articulation, asset.model, dict(positions)
+    articulation, model = asset.articulation, asset.model
+    found, popped = asset.with_followers(dict(positions), led=led), []
     for mechanism in articulation.mechanisms.values():
-        part = part_of_joint(articulation, getattr(mechanism, "joint", None) or "")
-        if part is None:
+        if not isinstance(mechanism, PushLatch | Release):
             continue
-        opening = part.openness.sign * (positions[part.joint] - part.openness.closed)
-        if isinstance(mechanism, PushLatch) and opening <= -_PRESSED_SHARE * mechanism.press:
-            found[part.joint] = part.openness.position(mechanism.pops_to)
-        if isinstance(mechanism, Release) and _is_in(asset, part, positions):
+        joint = mechanism.joint
+        closed, sign = closed_position(joint, parts=articulation.joint_ranges(), model=model)
+        if isinstance(mechanism, PushLatch):
+            pops = sign * (found[joint] - closed) <= -_PRESSED_SHARE * mechanism.press
+        else:
             rest, _ = rest_of(articulation, model, mechanism.by)
-            if abs(positions[mechanism.by] - rest) >= mechanism.at:
-                found[part.joint] = part.openness.position(mechanism.pops_to)
-    for part in articulation.parts.values():
-        for joint, (ratio, offset) in _followers(articulation, part.joint):
-            if part_of_joint(articulation, joint) is None:
-                found[joint] = ratio * found[part.joint] + offset
-    springs = (each for each in articulation.mechanisms.values() if isinstance(each, Spring))
-    return {**found, **{spring.joint: rest_of(articulation, model, spring.joint)[0] for spring in springs}}
+            pops = abs(found[mechanism.by] - rest) >= mechanism.at and _is_in(articulation, model, joint, found[joint])
+        if pops:
+            popped.append(joint)
+            found[joint] = closed + sign * mechanism.pops_to
+    found = asset.with_followers(found, led=popped)
+    springs = (each.joint for each in articulation.mechanisms.values() if isinstance(each, Spring))
+    return {**found, **{joint: rest_of(articulation, model, joint)[0] for joint in springs}}
 
 
 def explain_held(asset: ObjectAsset, part: Part, positions: Positions) -> list[str]:
@@ -347,32 +398,15 @@ def press_of(asset: ObjectAsset, part: Part, opening: float) -> PressToPop | Non
 
     A push latch is pressed by the part itself, another one by its button.
     """
-    if abs(opening) > _OUT_OF_PLAY * play_of(asset.articulation, part.joint):
-        return None
-    for mechanism in asset.articulation.mechanisms.values():
-        if isinstance(mechanism, PushLatch) and mechanism.joint == part.joint:
-            return PressToPop(part, mechanism.press, mechanism.pops_to)
-        if isinstance(mechanism, Release) and mechanism.joint == part.joint:
-            button = part_of_joint(asset.articulation, mechanism.by)
-            if button is not None and button.is_button:
-                return PressToPop(button, 0.0, mechanism.pops_to)
+    articulation = asset.articulation
+    for joint, (ratio, offset) in coupled_joints(part.joint, articulation.mechanisms).items():
+        if not _is_in(articulation, asset.model, joint, ratio * part.openness.position(opening) + offset):
+            continue
+        for mechanism in articulation.mechanisms.values():
+            if isinstance(mechanism, PushLatch) and mechanism.joint == joint:
+                return PressToPop(part, mechanism.press / abs(ratio), mechanism.pops_to / abs(ratio))
+            if isinstance(mechanism, Release) and mechanism.joint == joint:
+                button = part_of_joint(articulation, mechanism.by)
+                if button is not None and button.is_button:
+                    return PressToPop(button, 0.0, mechanism.pops_to / abs(ratio))
     return None
-
-
-def _followers(articulation: Articulation, joint: str) -> Iterator[tuple[str, tuple[float, float]]]:
-    """Yields the joints that move with a joint, with ratio and offset of `q_other = ratio * q_joint + offset`."""
-    found, waiting = {joint: (1.0, 0.0)}, [joint]
-    mimics = [each for each in articulation.mechanisms.values() if isinstance(each, Mimic)]
-    while waiting:
-        here = waiting.pop()
-        ratio, offset = found[here]
-        for each in mimics:
-            if each.follows == here and each.joint not in found:
-                other, mapped = each.joint, (each.ratio * ratio, each.ratio * offset + each.offset)
-            elif each.joint == here and each.follows not in found:
-                other, mapped = each.follows, (ratio / each.ratio, (offset - each.offset) / each.ratio)
-            else:
-                continue
-            found[other] = mapped
-            waiting.append(other)
-            yield other, mapped

@@ -5,6 +5,7 @@ anew.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -208,23 +209,38 @@ RepeatableSkill: TypeAlias = ArticulationSkill | CarryingSkill
 class StepBack(Skill):
     """Takes the hand of a skill that was broken off away from its part or object; no condition of its own judges it."""
 
-    def __init__(self, broken: RepeatableSkill, *, begun: StepBack | None = None) -> None:
+    def __init__(self, broken: RepeatableSkill, *, begun: StepBack | None = None, on_planned_way: bool = True) -> None:
         """Makes it for a skill that has ended. A hand that was in transit is not at the part: it only brakes.
 
-        `begun` has braked and found the part near the hand; this one steps back from there.
+        `begun` has braked and found the part near the hand; this one steps back from there. An arm that is not
+        `on_planned_way` brakes harder where it would run into something.
         """
         super().__init__(broken.cfg, broken.context)
         self._broken = broken
         self._stops: CommandExecutor | None = broken.executor if begun is None else None
         self._ended_in = broken.executor.last_phase if begun is None else Phase.approach
+        self._brake_s = (_BRAKE_S,) if on_planned_way else (_BRAKE_S, 0.5 * _BRAKE_S, 0.25 * _BRAKE_S)
+        """Times in which the arm comes to rest; the first one is taken on which it meets nothing [s]."""
         self._waited = 0
+
+    def _braking_path(self) -> Array:
+        """Returns (k, n) joints on which a moving arm comes to rest; empty if it rests [rad]."""
+        paths = [] if self._stops is None else [self._stops.braking_path(self.context.frames(t)) for t in self._brake_s]
+        return next((path for path in paths[:-1] if not self._meets(path)), paths[-1] if paths else np.zeros((0, 0)))
+
+    def _meets(self, path: Array) -> bool:
+        """Whether the hand runs into something on a path (k, n) [rad] that does not touch it at present."""
+        broken, arm = self._broken, self.context.arm
+        broken.load_checker()
+        find = partial(self.context.checker.deepest_collision, s=_joint_position(broken), gripper=arm.gripper_target_m)
+        return find(arm.q_target) is None and any(find(q) is not None for q in path)
 
     def plan(self, rng: np.random.Generator) -> bool:
         """See `Skill.plan`; fails where the way straight back is blocked."""
         del rng
         arm, model = self.context.arm, self.context.arm_model
         frames = self.context.frames
-        braking = np.zeros((0, model.n_q)) if self._stops is None else self._stops.braking_path(frames(_BRAKE_S))
+        braking = self._braking_path()
         is_lagging = not len(braking) and float(np.abs(arm.q_read - arm.q_target).max()) > _LAG_RAD
         q = braking[-1] if len(braking) else arm.q_read if is_lagging else arm.q_target
         width_m, T_base_ee = self._width_m, model.kinematics.pose(q)

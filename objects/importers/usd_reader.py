@@ -38,7 +38,7 @@ from unlatch.simcore.meshes.obj_file import MAX_PICTURE_BYTES
 from unlatch.simcore.meshes.solids import mesh_hull
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.rng import sum_in_order
-from unlatch.simcore.urdf.model import Inertial, Joint, Link, Shape, ShapeKind
+from unlatch.simcore.urdf.model import Follows, Inertial, Joint, Link, Shape, ShapeKind
 
 _KINDS = {"PhysicsRevoluteJoint": "revolute", "PhysicsPrismaticJoint": "prismatic", "PhysicsFixedJoint": "fixed"}
 _AXES = {"X": np.array([1.0, 0.0, 0.0]), "Y": np.array([0.0, 1.0, 0.0]), "Z": np.array([0.0, 0.0, 1.0])}
@@ -99,7 +99,34 @@ def find_joints(stage: OpenedStage, prims: Sequence[Any], bodies: Mapping[str, U
             stage.notices.append(f"{prim.GetPath()} is left out: it joins a body to itself")
             continue
         found.append(joint)
-    return found
+    by_path = {joint.place: joint for joint in found}
+    return [replace(joint, follows=_read_follows(stage, joint, by_path)) for joint in found]
+
+
+def _read_follows(stage: OpenedStage, joint: UsdJoint, by_path: Mapping[str, UsdJoint]) -> Follows | None:
+    """Returns how a joint follows another one, as `PhysxMimicJointAPI` or `NewtonMimicAPI` states it; None: not at all.
+
+    The first states `q + gearing * q_reference + offset = 0`, the second `q = coef0 + coef1 * q_leader`.
+    """
+    prim = joint.prim
+    for relation in prim.GetRelationships():
+        key, _, last = relation.GetName().rpartition(":")
+        if key.startswith("physxMimicJoint:") and last == "referenceJoint":
+            ratio, offset = -_number(stage, prim, f"{key}:gearing", 1.0), -_number(stage, prim, f"{key}:offset", 0.0)
+        elif relation.GetName() == "newton:mimicJoint" and _value(prim, "newton:mimicEnabled") is not False:
+            ratio = _number(stage, prim, "newton:mimicCoef1", 1.0)
+            offset = _number(stage, prim, "newton:mimicCoef0", 0.0)
+        else:
+            continue
+        targets = relation.GetForwardedTargets()
+        leader = by_path.get(str(targets[0])) if len(targets) == 1 else None
+        if leader is None or leader.kind != joint.kind:
+            what = "no joint of the asset" if leader is None else f"<{leader.place}>, which is {leader.kind}"
+            stage.notices.append(f"{joint.place} moves by itself: {relation.GetName()} names {what}")
+            return None
+        unit = stage.units.length_m if joint.kind == "prismatic" else float(np.radians(1.0))
+        return Follows(leader.name, ratio, offset * unit)
+    return None
 
 
 def _is_body(stage: OpenedStage, prim: Any) -> bool:

@@ -41,6 +41,7 @@ FINGER_JOINTS = "arms with finger joints"
 FREE_OBJECTS = "objects that nothing fastens"
 JUDGED_OBJECTS = "objects whose contacts are judged"
 MECHANISMS = "mechanisms that hold joints"
+GATES = "objects whose mechanisms hold joints"
 REGIONS = "regions"
 SENSORS = "sensors"
 SEVERAL_ARMS = "several arms"
@@ -210,6 +211,15 @@ KEYS: tuple[KeySpec, ...] = (
         "Only for mechanisms that hold joints: whether it holds each of them, in the order in which it names them.",
         _FLAG,
         MECHANISMS,
+    ),
+    KeySpec(
+        "objects.<object>.gates",
+        ("g", 4),
+        "-",
+        "Only for objects whose mechanisms hold joints: what each condition that may hold a joint remembers. Whether "
+        "the joint is inside, whether it is held, whether a push latch can be pressed again, and the opening at which "
+        "it is held [rad or m].",
+        only=GATES,
     ),
     KeySpec("keypoints.<object>.<part>.<keypoint>", (3,), "m", "A keypoint of the annotation, world frame.", _SINGLE),
     KeySpec(

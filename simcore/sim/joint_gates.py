@@ -39,9 +39,11 @@ class GateKind(IntFlag):
     """A spring pulls the joint closed from `reach` on."""
     detent = 256
     """A spring draws the joint to `closed` from `reach` on, on both sides."""
+    both_sides = 512
+    """With `threshold` and `pull`: the joint goes beyond closed, and is held or pulled there, too."""
 
 
-_SPRINGS = GateKind.push | GateKind.pull | GateKind.detent
+_HOLDS = GateKind.threshold | GateKind.freeze | GateKind.toggle
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class JointGate:
     high: float = 0.0
     """Largest one."""
     play: float = 0.0
-    """How far a held joint moves [rad or m]."""
+    """How far a held joint moves; of a pull on both sides, distance below which it falls to 0 [rad or m]."""
     strength: float = 0.0
     """Largest effort with which it holds [N m or N]."""
     press: float = 0.0
@@ -83,7 +85,7 @@ class JointGate:
     @property
     def holds(self) -> bool:
         """Whether it ever holds its joint."""
-        return bool(self.kinds & ~_SPRINGS)
+        return bool(self.kinds & _HOLDS)
 
 
 class JointGates:
@@ -106,6 +108,7 @@ class JointGates:
             for name in ("kinds", *_NUMBERS):
                 row[name] = getattr(gate, name)
         table["is_inside"] = -1
+        self._holding = [row for row, gate in enumerate(gates) if gate.holds]
         self.table = table
         """(n,) values and states, of `GATE`: what is written here acts from the next physics step on."""
         body.state.set_gates(table)
@@ -143,6 +146,16 @@ class JointGates:
         held: Array = self.table["is_held"] != 0
         return held
 
+    def states(self) -> Array:
+        """Returns (k, 4) what the k gates that hold joints remember: `is_inside`, `is_held`, `is_ready`, `held_at`."""
+        self._body.core.settle_gates(self._body.state)
+        return np.stack([self.table[name][self._holding] for name in _STATES], axis=1).astype(float)
+
+    def set_states(self, states: Array) -> None:
+        """Sets what the gates remember, see `states`."""
+        for name, column in zip(_STATES, states.T, strict=True):
+            self.table[name][self._holding] = column
+
     def borne(self) -> Array:
         """Returns (n,) the largest effort with which each gate held its joint in this record frame [N m or N]."""
         borne: Array = self.table["borne"].copy()
@@ -153,3 +166,4 @@ _NUMBERS = (
     *("closed", "sign", "play", "rest", "by_sign", "low", "high", "strength", "press", "effort", "reach", "speed"),
     "brake",
 )
+_STATES = ("is_inside", "is_held", "is_ready", "held_at")

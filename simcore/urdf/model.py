@@ -108,6 +108,11 @@ class Joint:
         """Whether the joint has a degree of freedom."""
         return self.kind in ("revolute", "prismatic", "continuous")
 
+    @property
+    def unit(self) -> str:
+        """Unit of its position."""
+        return "m" if self.kind == "prismatic" else "rad"
+
     def child_pose(self, position: float) -> Pose:
         """Returns the child link frame in the parent link frame at a joint position [rad or m]."""
         if not self.moves:

@@ -26,6 +26,7 @@ pytestmark = pytest.mark.integration
 JOINTS = """
 hinge revolute 0 0 1 -0.02 1.6 body 2.0 0.4
 lever revolute 1 0 0 0 0.9 hinge 0.3 0.12
+saloon revolute 0 0 1 -1.6 1.6 body 2.0 0.4
 drawer prismatic 1 0 0 -0.005 0.4 body 1.5 0.3
 second prismatic 1 0 0 -0.005 0.4 body 1.5 0.3
 button prismatic 1 0 0 -0.01 0 body 0.03 0.02
@@ -57,7 +58,7 @@ class Rig:
         articulation = Articulation("rig", {}, {}, mechanisms=found)
         asset = ObjectAsset(
             *("rig", "rig", "0", "urdf", path, articulation, "", np.zeros((2, 3))),
-            friction=dict.fromkeys(("hinge", "lever", "drawer", "second", "button", "dial"), friction),
+            friction=dict.fromkeys((line.split()[0] for line in JOINTS.split("\n")[1:-1]), friction),
         )
         self.world = world
         self.item = SceneObject(world.load_urdf(path, name="rig", T_world_root=Pose.identity()), asset, world=world)
@@ -138,6 +139,39 @@ def test_a_latched_door_is_held_until_the_lever_has_turned_and_snaps_in_again(ma
     rig.push(1.0, hinge=40.0)
     assert rig.q("hinge") < 1.2 * LATCH["play"]
     assert rig.problems() == []
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_a_saloon_door_is_closed_and_held_from_both_sides(make: Make, side: float) -> None:
+    rig = make(c={**CLOSER, "joint": "saloon"}, m={**LATCH, "joint": "saloon"}, friction=0.1)
+    rig.push(0.5, saloon=side * 40.0)
+    assert abs(rig.q("saloon")) < 1.2 * LATCH["play"]
+    assert rig.held() == [1]
+    rig.push(1.0, saloon=side * 8.0, lever=1.0)
+    assert side * rig.q("saloon") > 0.5
+    rig.push(0.1, lever=-1.0, saloon=side * 8.0)
+    assert rig.held() == [0]
+    rig.push(6.0, lever=-0.1)
+    assert abs(rig.q("saloon")) < 0.002
+    assert rig.held() == [1]
+    assert rig.problems() == []
+
+
+def test_an_open_bolt_keeps_a_saloon_door_out_on_its_side(make: Make) -> None:
+    rig = make(m={**LATCH, "joint": "saloon", "snaps": False})
+    rig.item.set_joints({"saloon": -0.5})
+    rig.push(1.5, saloon=20.0)
+    assert rig.q("saloon") == pytest.approx(-LATCH["play"], abs=2e-3)
+    assert rig.problems() == []
+
+
+def test_two_springs_at_one_joint_add(make: Make) -> None:
+    other = {"kind": "spring", "joint": "lever", "rest": 0.5, "stiffness": 1.5}
+    rig = make(s=LEVER_SPRING, other=other, friction=0.0)
+    rig.push(2.0)
+    assert rig.q("lever") == pytest.approx(0.15, abs=0.01)
+    rig.push(2.0, lever=0.6)
+    assert rig.q("lever") == pytest.approx(0.35, abs=0.01)
 
 
 def test_a_bolt_that_does_not_snap_keeps_an_open_door_out(make: Make) -> None:
@@ -354,6 +388,32 @@ def test_the_state_of_mechanisms_is_recorded_and_written_back(make: Make) -> Non
     assert (other.held("m"), other.held("p")) == ([1], [0])
 
 
+CAP_PRESS = {"kind": "press_and_turn", "joint": "dial", "by": "button", "at": 0.005}
+
+
+@pytest.mark.parametrize("pressed_s", [0.1, 0.2, 0.3])
+@pytest.mark.parametrize("shut", [True, False])
+def test_a_restored_state_goes_on_as_the_one_that_was_saved(make: Make, pressed_s: float, shut: bool) -> None:
+    """The part of a push latch is pressed in, open or shut before, and let go; a cap is turned within its play."""
+    ends = []
+    for restores in (False, True):
+        rig = make(p=PUSH_LATCH, c=CAP_PRESS, friction=0.5)
+        rig.item.set_joints({"drawer": 0.0 if shut else 0.02})
+        rig.push(pressed_s, drawer=-15.0, dial=0.6)
+        rig.push(1 / 30)
+        if restores:
+            state = rig.item.state_dict()
+            rig = make(p=PUSH_LATCH, c=CAP_PRESS, friction=0.5)
+            rig.item.load_state_dict(state)
+            rig.item.write_replay_data()
+            rig.item.update_state()
+            np.testing.assert_equal(rig.item.state_dict(), state)
+        rig.push(1.0, dial=0.6)
+        ends.append((rig.held("p"), rig.q("drawer"), rig.q("dial")))
+    assert ends[1][0] == ends[0][0]
+    assert ends[1][1:] == pytest.approx(ends[0][1:], abs=1e-4)
+
+
 CUPBOARD = """<robot name="cupboard">
 <link name="body"/>
 <link name="door"><inertial><origin xyz="0 0.2 0"/><mass value="2"/>
@@ -403,11 +463,12 @@ def test_a_door_that_opens_while_its_latch_holds_is_a_false_record(make: Make) -
     assert said == "'objects.rig.mechanisms.m' of frame 5: it holds 'hinge', which is open by 0.5 (10 frames)."
     denied = held.copy()
     denied[5:] = False
-    (said,) = rig.problems(**{"joint_positions": opened, "mechanisms.m": denied})
+    said, again = rig.problems(**{"joint_positions": opened, "mechanisms.m": denied})
     assert "frame 5: 'hinge' is open by 0.5, and nothing freed it" in said
+    assert again == "'objects.rig.gates' of frame 5: 'hinge' is held, and 'm' says the opposite (10 frames)."
     closed = positions.copy()
     closed[:, rig.item.joint_index("hinge")] = 0.0
-    (said,) = rig.problems(**{"joint_positions": closed, "mechanisms.m": denied})
+    said, _ = rig.problems(**{"joint_positions": closed, "mechanisms.m": denied})
     assert "frame 5: it does not hold 'hinge', which is closed, and 'lever' does not free it" in said
     turned = positions.copy()
     turned[:, rig.item.joint_index("lever")] = 0.8
@@ -420,7 +481,7 @@ def test_a_push_latch_that_changes_unpressed_is_a_false_record(make: Make) -> No
     rig.push(0.5)
     held = rig.arrays()["objects.rig.mechanisms.m"].copy()
     held[7:] = False
-    (said,) = rig.problems(**{"mechanisms.m": held})
+    said, _ = rig.problems(**{"mechanisms.m": held})
     assert "frame 7: it changes, and 'drawer' is at" in said
 
 
@@ -499,6 +560,10 @@ COMPARED: dict[str, tuple[dict[str, Any], list[tuple[float, dict[str, float]]]]]
     "press_and_turn": (CAP, [(0.3, {"dial": 0.1}), (0.7, {"second": 3.0}), (0.3, {"dial": 0.03})]),
     "detent": (KNOB, [(0.5, {"dial": 0.07}), (0.5, {})]),
     "closer": (CLOSER, [(0.5, {"hinge": 9.0}), (1.0, {})]),
+    "both sides": (
+        {**CLOSER, "joint": "saloon"},
+        [(0.5, {"saloon": -9.0}), (1.0, {}), (5.0, {})],
+    ),
     "soft_close": (SOFT, [(0.3, {"drawer": 14.0}), (0.1, {"drawer": -14.0}), (1.0, {})]),
 }
 

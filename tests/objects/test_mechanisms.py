@@ -3,27 +3,28 @@
 import pytest
 
 from unlatch.objects.annotation_reader import MappingReader, articulation_from_dict, read_mechanism
+from unlatch.objects.held_explanation import explain_held
 from unlatch.objects.mechanisms import (
     KINDS,
     Condition,
     Measure,
     Mimic,
     closed_position,
-    explain_held,
     follow,
     mechanism_problems,
     rest_position,
     rest_positions,
-    scaled,
+    spring_at,
 )
 from unlatch.objects.procedural.appliances import microwave
+from unlatch.objects.turned_object import scaled_mechanism
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.urdf.model import Joint, Link, UrdfModel
 
 LATCH = {"kind": "latch", "joint": "hinge", "by": "lever", "free_at": 0.6}
 ONE_OF_EACH = [
-    {"kind": "mimic", "joint": "hinge", "follows": "lever", "ratio": -2.0, "offset": 0.1},
+    {"kind": "mimic", "joint": "hinge", "follows": "lever", "ratio": -1.5, "offset": 1.4},
     {**LATCH, "play": 0.01, "snaps": False, "strength": 80.0},
     {"kind": "push_latch", "joint": "drawer", "press": 0.003, "pops_to": 0.04, "effort": 9.0},
     {"kind": "release", "joint": "hinge", "by": "button", "at": 0.004, "pops_to": 0.3, "effort": 2.0},
@@ -105,6 +106,15 @@ def test_an_impossible_mechanism_is_refused_with_its_key(data, said):
             "range is [1.0, 2.0], outside the limits -0.1 to 0.9 of joint 'lever'",
         ),
         ({**ONE_OF_EACH[7], "positions": [0.0, 1.0]}, "positions is [0.0, 1.0], outside the limits"),
+        (
+            {**ONE_OF_EACH[0], "ratio": 2.0, "offset": 0.0},
+            "while 'lever' moves from -0.1 to 0.9 rad, ratio 2 and offset 0 lead joint 'hinge' from -0.2 to 1.8 rad. "
+            "Expected positions within its limits 0 to 1.6. Correct ratio and offset, or widen the limits.",
+        ),
+        (
+            {"kind": "mimic", "joint": "drawer", "follows": "hinge", "ratio": 0.3},  # of a part, its opening counts
+            "while 'hinge' moves from 0 to 1.5 rad, ratio 0.3 and offset 0 lead joint 'drawer' from 0 to 0.45 m",
+        ),
     ],
 )
 def test_values_that_joints_cannot_reach_are_problems(model, data, said):
@@ -114,7 +124,7 @@ def test_values_that_joints_cannot_reach_are_problems(model, data, said):
 
 
 def test_joints_that_follow_each_other_are_a_problem(model):
-    first, second = {"kind": "mimic", "joint": "hinge", "follows": "lever"}, {"kind": "mimic", "joint": "lever"}
+    first, second = {**ONE_OF_EACH[0]}, {"kind": "mimic", "joint": "lever"}
     (found,) = problems(model, first, {**second, "follows": "hinge"})
     assert found.startswith("mechanism 'm1' (mimic): joint 'lever' follows two joints, or itself")
 
@@ -198,6 +208,15 @@ def test_a_joint_with_a_spring_rests_where_it_pulls(model):
     assert rest_position("button", found, parts={"button": (-0.005, 0.0)}, model=model) == (0.0, -1.0)
 
 
+def test_springs_at_one_joint_add(model):
+    pair = {"stiffness": 1.0, "rest": -0.3, "damping": 0.1}, {"stiffness": 3.0, "rest": 0.5, "damping": 0.2}
+    found = {f"m{i}": read({"kind": "spring", "joint": "lever", **values}) for i, values in enumerate(pair)}
+    assert vars(spring_at("lever", found)) == pytest.approx(
+        {"joint": "lever", "rest": 0.3, "stiffness": 4.0, "damping": 0.3}
+    )
+    assert rest_position("lever", found, parts={}, model=model) == (pytest.approx(0.3), 1.0)
+
+
 def test_a_name_that_no_record_can_have_is_refused():
     data = {**microwave(3).articulation.to_dict(), "mechanisms": {"the bolt": LATCH}}
     with pytest.raises(AssetError, match=r"FILE: mechanisms\.the bolt has a name with other characters than letters"):
@@ -209,15 +228,15 @@ def test_a_name_that_no_record_can_have_is_refused():
     [
         (ONE_OF_EACH[0], {}),
         ({**ONE_OF_EACH[0], "follows": "drawer", "ratio": 3.0}, {"ratio": 1.5}),
-        (ONE_OF_EACH[2], {"press": 0.006, "pops_to": 0.08, "effort": 72.0, "play": 0.002, "strength": 8000.0}),
-        (ONE_OF_EACH[3], {"at": 0.008, "effort": 32.0, "strength": 16000.0}),
+        (ONE_OF_EACH[2], {"press": 0.006, "pops_to": 0.08, "effort": 72.0, "play": 0.002}),
+        ({**ONE_OF_EACH[3], "strength": 50.0}, {"at": 0.008, "effort": 32.0, "strength": 800.0}),
         (ONE_OF_EACH[8], {"stiffness": 24.0, "damping": 0.02 * 2**4.5}),
         (ONE_OF_EACH[10], {"effort": 96.0, "reach": 0.08, "speed": 0.1 * 2**0.5}),
     ],
     ids=lambda data: data.get("kind", ""),
 )
 def test_lengths_and_efforts_of_a_mechanism_grow_with_its_object(data, grown):
-    found = vars(scaled(read(data), 2.0, slides={"drawer", "button"}))
+    found = vars(scaled_mechanism(read(data), 2.0, slides={"drawer", "button"}))
     assert found == pytest.approx({**vars(read(data)), **grown})
 
 

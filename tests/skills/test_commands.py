@@ -123,6 +123,23 @@ def test_an_ended_motion_brakes_within_the_accelerations_of_the_arm(arm):
     assert len(targets) == 6 + 4  # 0.02 rad a frame, and that of joint 2 may change by 0.0058 rad in a frame
 
 
+@pytest.mark.parametrize("done", [3, 4, 5])
+def test_a_motion_that_flows_into_the_next_brakes_on_along_both(arm, done):
+    """The first motion has four rows: it is broken off before its last row, in it, and in the first row of the next."""
+    rows = arm.q + 0.02 * np.arange(1, 13)[:, None]
+    first, second = moving(CLOSE, Phase.transit, rows[:4], flows=True), moving(CLOSE, Phase.transit, rows[4:])
+    executor = loaded(arm, first, second)
+    for _ in range(done):
+        arm.begin_frame(executor.next_action(), frame_s=FRAME_S, steps=8)
+        step(executor)
+    braking = executor.braking_path(8)
+    executor.end_motion()
+    ended = executor.next_action().joint_targets
+    assert np.all(braking[0] > rows[done - 1] + 0.01)
+    assert np.all(np.diff(braking, axis=0) >= 0.0)
+    assert np.all(ended > rows[done - 1] + 0.005)
+
+
 def test_an_ended_motion_keeps_the_opening_that_it_had(arm):
     away, widths_m = arm.q + 0.02 * np.arange(12)[:, None], np.linspace(0.08, 0.0, 12)
     executor = loaded(arm, moving(CLOSE, Phase.grasp, away, gripper_m=widths_m))

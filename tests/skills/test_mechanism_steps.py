@@ -1,5 +1,6 @@
 """What mechanisms ask of a robot: the steps before, the part that the hand holds, and the way of its joints."""
 
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -8,13 +9,16 @@ import pytest
 from unlatch.configs.derived_task import derive_layout
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
+from unlatch.objects.mechanisms import Interlock, Latch, Mimic, PushLatch, Release, Spring
 from unlatch.simcore.errors import ConfigError
 from unlatch.skills.mechanism_steps import (
+    PressToPop,
     Step,
     explain_held,
     held_to_open,
     is_held_closed,
     joint_path,
+    place_beyond,
     positions_let_go,
     press_of,
     steps_before,
@@ -30,8 +34,14 @@ def part_of(category, name):
     return asset_of(category).articulation.part(name)
 
 
-def steps(category, name, **openings):
-    asset, articulation = asset_of(category), asset_of(category).articulation
+def with_mechanisms(category, **mechanisms):
+    asset = asset_of(category)
+    return asset.changed(articulation=replace(asset.articulation, mechanisms=mechanisms))
+
+
+def steps(category, name, asset=None, **openings):
+    asset = asset or asset_of(category)
+    articulation = asset.articulation
     positions = dict(asset.rest_positions)
     for part, opening in openings.items():
         found = articulation.part(part)
@@ -64,6 +74,55 @@ def test_conditions_of_conditions_come_first():
     assert (dial.skill, dial.part) == ("rotate", "knob")
     assert knob.openness.position(dial.opening) == pytest.approx(sum(wheels.range) / 2)
     assert positions[knob.joint] == pytest.approx(sum(wheels.range) / 2)
+
+
+def test_what_holds_the_partner_of_a_coupled_part_holds_the_part():
+    lid, knob, partner = (part_of("toolbox", name) for name in ("lid", "knob", "knob_2"))
+    low, high = sorted(knob.openness.position(opening) for opening in (0.8, 1.0))
+    lock = Interlock(joint=partner.joint, by=knob.joint, range=(low, high))
+    asset = with_mechanisms("toolbox", pair=Mimic(partner.joint, lid.joint, 0.5), lock=lock)
+    (turn,), positions = steps("toolbox", "lid", asset)
+    assert (turn.skill, turn.part, turn.opening) == ("rotate", "knob", pytest.approx(0.9))
+    assert explain_held(asset, lid, positions) == []
+    assert explain_held(asset, lid, asset.rest_positions) == [
+        f"lid moves with knob_2, which is locked: knob at 0 rad, which frees it from {low:g} to {high:g} rad"
+    ]
+
+
+def test_a_push_latch_on_one_of_two_coupled_doors_is_pressed_by_either():
+    first, second = (part_of("double_cabinet", name) for name in ("door", "door_2"))
+    ratio = 0.5 * second.openness.sign * first.openness.sign
+    latch = PushLatch(second.joint, press=0.01, pops_to=0.2, effort=1.0)
+    asset = with_mechanisms("double_cabinet", pair=Mimic(second.joint, first.joint, ratio), latch=latch)
+    found, positions = steps("double_cabinet", "door", asset)
+    assert found == [Step("close", "door")]
+    assert press_of(asset, first, 0.0) == PressToPop(first, pytest.approx(0.02), pytest.approx(0.4))
+    assert positions[first.joint] == pytest.approx(first.openness.position(0.4))
+    assert positions[second.joint] == pytest.approx(second.openness.position(0.2))
+
+
+def test_a_knob_that_releases_a_part_is_turned():
+    lid, knob = part_of("toolbox", "lid"), part_of("toolbox", "knob")
+    asset = with_mechanisms("toolbox", hook=Release(lid.joint, knob.joint, at=0.8, pops_to=0.3, effort=2.0))
+    (turn,), positions = steps("toolbox", "lid", asset)
+    assert (turn.skill, turn.part) == ("rotate", "knob")
+    assert turn.opening > 0.8
+    assert positions[lid.joint] == pytest.approx(lid.openness.position(0.3))
+    assert press_of(asset, lid, 0.0) is None
+
+
+@pytest.mark.parametrize(("shorter", "longer"), [(0.7, 0.9), (0.3, 0.9)])
+def test_a_lever_is_turned_to_the_side_on_which_it_opens_if_that_frees_the_door(shorter, longer):
+    asset, lever = asset_of("latched_door"), part_of("latched_door", "lever")
+    sign, closed = lever.openness.sign, lever.openness.closed
+    low, high = sorted((closed - sign * longer, closed + sign * shorter))
+    joints = {**asset.model.joints, lever.joint: replace(asset.model.joints[lever.joint], lower=low, upper=high)}
+    bolt = Latch(part_of("latched_door", "door").joint, lever.joint, free_at=0.5)
+    spring = Spring(lever.joint, rest=closed + 0.01 * sign, stiffness=1.0)
+    articulation = replace(asset.articulation, mechanisms={"bolt": bolt, "spring": spring})
+    place = place_beyond(articulation, replace(asset.model, joints=joints), bolt.conditions()[0])
+    assert (sign * (place - closed) > 0.0) == (shorter > 0.5)
+    assert abs(place - closed) > 0.51
 
 
 def test_every_clasp_of_a_lid_is_turned():

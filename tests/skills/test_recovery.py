@@ -12,7 +12,7 @@ from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.commands import Phase
 from unlatch.skills.config import DisturbCfg
 from unlatch.skills.gripping import joint_load
-from unlatch.skills.recovery import Disturbance, Nudge, SmoothNoise
+from unlatch.skills.recovery import Disturbance, Nudge, SmoothNoise, StepBack
 
 FRAME_S = 1.0 / 30.0
 STRETCHES = ((Phase.transit, 60), (Phase.approach, 30), (Phase.grasp, 20), (Phase.follow, 60), (Phase.retreat, 40))
@@ -139,3 +139,18 @@ def test_a_part_that_a_finger_pushed_towards_its_goal_is_where_its_plan_may_have
     assert ArticulationSkill.distance_from_plan(skill) == 0.0
     skill.is_touched = False
     assert ArticulationSkill.distance_from_plan(skill) == pytest.approx(distance), "it glides ahead"
+
+
+@pytest.mark.parametrize(("wall", "frames"), [(0.5, 8), (0.03, 4), (0.01, 2)])
+def test_an_arm_that_a_policy_moved_brakes_harder_where_it_would_run_into_something(wall, frames):
+    checker = SimpleNamespace(deepest_collision=lambda q, **_: "wall" if q[0] > wall else None)
+    arm = SimpleNamespace(q_target=np.zeros(1), gripper_target_m=0.0)
+    executor = SimpleNamespace(last_phase=Phase.transit, braking_path=lambda n: 0.005 * np.arange(1.0, n + 1)[:, None])
+    context = SimpleNamespace(checker=checker, arm=arm, frames=lambda seconds: round(30 * seconds))
+    step_back = StepBack.__new__(StepBack)
+    step_back.context, step_back._stops = context, executor
+    step_back._broken = SimpleNamespace(load_checker=lambda: None, object_name="it")
+    step_back._brake_s = (0.27, 0.135, 0.0675)
+    assert len(step_back._braking_path()) == frames
+    step_back._brake_s = (0.27,)  # on a planned way, which is free
+    assert len(step_back._braking_path()) == 8

@@ -20,6 +20,7 @@ from unlatch.simcore.recording.episode_fields import GOAL_RESULT_FIELDS, SKILL_F
 from unlatch.simcore.recording.keys import (
     FINGER_JOINTS,
     FREE_OBJECTS,
+    GATES,
     HOLDS,
     JUDGED_OBJECTS,
     LABELS,
@@ -43,6 +44,7 @@ from unlatch.skills.layout_search import LayoutSearchCfg, layout_search_of
 from unlatch.skills.skill import Skill
 from unlatch.tasks.language import phrasing_draws, step_language
 from unlatch.tasks.layout import sample_layout
+from unlatch.workflows.checks.mechanism_states import joints_of_gates
 from unlatch.workflows.episode.assets import language_step, part_acted_on_by, recorded_regions
 from unlatch.workflows.episode.criteria import Actor, goal_conditions, goal_rules, settle_frames, settle_limits
 from unlatch.workflows.episode.scene import base_of
@@ -465,6 +467,11 @@ def array_names(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], record: Epis
             for name, asset in assets.items()
             for key, mechanism in asset.articulation.mechanisms.items()
             if mechanism.held_joints
+        ],
+        GATES: [
+            {"object": name, "g": sum(gates)}
+            for name, asset in assets.items()
+            if any(gates := [len(joints_of_gates(each)) for each in asset.articulation.mechanisms.values()])
         ],
         SENSORS: [{"sensor": name, "value": value} for name, value in dict.fromkeys(values)],
         SEVERAL_ARMS: arms if len(arms) > 1 else [],

@@ -15,8 +15,10 @@ from unlatch.objects.mechanisms import (
     Mechanism,
     PressAndTurn,
     PushLatch,
+    Release,
     closed_position,
     rest_position,
+    room_at,
 )
 from unlatch.simcore.urdf.model import movable_joints
 
@@ -37,6 +39,7 @@ def mechanism_problems(name: str, asset: ObjectAsset, arrays: Mapping[str, Array
     - A mechanism holds a closed joint while its condition does not hold, and only then. A value that reaches its
       threshold within two frames may be on either side of it.
     - A push latch changes only when its part is pressed.
+    - What `objects.<object>.gates` says of held joints is the same.
 
     Args:
         name: Name of the object.
@@ -55,6 +58,34 @@ def mechanism_problems(name: str, asset: ObjectAsset, arrays: Mapping[str, Array
             states = _HeldJoint(asset, mechanism, joint, joints, s, ds, array[:, place], frame_s)
             for row, problem in states.problems():
                 yield f"'objects.{name}.mechanisms.{key}' of frame {row}: {problem}"
+    yield from _gate_problems(name, asset, arrays)
+
+
+def joints_of_gates(mechanism: Mechanism) -> list[str]:
+    """Returns the joint that each gate of a mechanism holds, in the order of the rows of `objects.<object>.gates`."""
+    return [each.joint for each in mechanism.conditions()] or list(mechanism.held_joints)
+
+
+def _gate_problems(name: str, asset: ObjectAsset, arrays: Mapping[str, Array]) -> Iterator[str]:
+    """Yields where `gates` does not hold the joints that the states of the mechanisms hold."""
+    gates, first = arrays.get(f"objects.{name}.gates"), 0
+    if gates is None:
+        return  # a missing array is a problem of its own
+    for key, mechanism in asset.articulation.mechanisms.items():
+        if not mechanism.held_joints:
+            continue
+        rows = joints_of_gates(mechanism)
+        is_held: Array = gates[:, first : first + len(rows), 1].astype(bool)
+        first += len(rows)
+        for place, joint in enumerate(mechanism.held_joints):
+            found = np.asarray(is_held[:, [row for row, held in enumerate(rows) if held == joint]].any(axis=1))
+            wrong = np.flatnonzero(found != arrays[f"objects.{name}.mechanisms.{key}"][:, place])
+            if wrong.size:
+                word = "held" if found[wrong[0]] else "free"
+                yield (
+                    f"'objects.{name}.gates' of frame {wrong[0]}: '{joint}' is {word}, and '{key}' says the opposite "
+                    f"({wrong.size} frames)."
+                )
 
 
 class _HeldJoint:
@@ -77,6 +108,9 @@ class _HeldJoint:
         closed, sign = closed_position(joint, parts=asset.articulation.joint_ranges(), model=asset.model)
         self._opening = sign * (self._of(s, joint) - closed)
         self._play = float(getattr(mechanism, "play", 0.0))
+        beyond, _ = room_at(joint, parts=asset.articulation.joint_ranges(), model=asset.model)
+        if isinstance(mechanism, Latch | Release) and beyond > self._play:
+            self._opening = np.abs(self._opening)
 
     def _of(self, values: Array, joint: str) -> Array:
         column: Array = values[:, self._joints.index(joint)]

@@ -28,7 +28,7 @@ from unlatch.solver.timing import join_motions
 from unlatch.workflows.episode.chain_planner import PlannedSkill
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.frame_loop import ArmStatus
-from unlatch.workflows.episode.skill_run import ArmQueue
+from unlatch.workflows.episode.skill_run import ArmQueue, SkillRun
 
 if TYPE_CHECKING:
     from unlatch.skills.recovery import Disturbance, Nudge
@@ -237,7 +237,13 @@ class Attempt:
         episode, run = self.episode, queue.run
         cfg = episode.cfg
         is_last = len(episode.judge.begun_entries) == len(cfg.skills)
-        if run is None or is_last or len(cfg.robot.arms) > 1 or cfg.disturb.moves_targets:
+        if (
+            run is None
+            or is_last
+            or not self._next_moves(queue, run)
+            or len(cfg.robot.arms) > 1
+            or cfg.disturb.moves_targets
+        ):
             return False
         rows = queue.skill.executor.last_rows(queue.skill.context.frames(_FLOW_S))
         if rows is None or self._misses(queue):
@@ -245,6 +251,11 @@ class Attempt:
         self._last_rows = rows
         queue.skill.executor.stop()
         return True
+
+    def _next_moves(self, queue: ArmQueue, run: SkillRun) -> bool:
+        """Whether the skill that follows moves something: another one leaves the arm where it is."""
+        skills, place = self.episode.cfg.skills, (queue.remaining or [run.chain_index + 1])[0]
+        return place < len(skills) and SKILLS.load(skills[place].name).executes
 
     def _go_on_from_step_back(self, skill: Skill) -> None:
         """Lets the commands of a planned skill begin with what is left of the step back of the skill before it.
@@ -254,6 +265,10 @@ class Attempt:
         rows, self._last_rows = self._last_rows, None
         index = next((n for n, command in enumerate(skill.commands) if command.frames), None)
         if index is None:
+            if rows is not None:
+                pose = skill.context.arm_model.kinematics.pose(rows[-1])
+                way = ManipCommand(ManipKind.joint_ctrl, pose, Phase.transit, motion=JointMotion(rows))
+                skill.commands.append(way)
             return
         command, context, arm = skill.commands[index], skill.context, skill.context.arm
         motion, opening_m = command.motion, arm.gripper_target_m

@@ -286,7 +286,7 @@ def _positions_after(skill: ArticulationSkill, s: float) -> dict[str, float]:
     from unlatch.skills.mechanism_steps import positions_let_go
 
     now = dict(zip(item.joint_names, item.body.joint_states()[0].tolist(), strict=True))
-    return positions_let_go(item.asset, {**now, skill.part.joint: s})
+    return positions_let_go(item.asset, {**now, skill.part.joint: s}, led=[skill.part.joint])
 
 
 @contextmanager

@@ -64,7 +64,7 @@ class Recovery:
             f"actions.{self._episode.cfg.robot.name}.{run.arm}.joint_targets"
         )
         run.skill.executor.assume_motion(targets[0], frames=run.skill.context.frames(_BRAKE_S))
-        queue.step_back = StepBack(run.skill)
+        queue.step_back = StepBack(run.skill, on_planned_way=False)
         self._start_step_back(queue)
 
     def keeps_going(self, queue: ArmQueue, *, concurrent: Sequence[Skill]) -> bool:

@@ -216,6 +216,12 @@ static double opening_of(const BodyState* body, const Gate* gate) {
     return gate->sign * (body->q[gate->row] - gate->closed);
 }
 
+/* How far the joint of a gate is from closed; negative beyond closed, unless the gate acts on both sides. */
+static double distance_of(const BodyState* body, const Gate* gate) {
+    double opening = opening_of(body, gate);
+    return gate->kinds & BOTH_SIDES ? fabs(opening) : opening;
+}
+
 /* Whether the condition of a gate holds. */
 static int is_freed(const BodyState* body, const Gate* gate) {
     if (gate->by < 0) return 0;
@@ -229,7 +235,7 @@ static int is_freed(const BodyState* body, const Gate* gate) {
 
 /* Updates what a gate holds: from the openings alone if it is not known yet, else from what it was before. */
 static void update_gate(const BodyState* body, Gate* gate) {
-    double opening = opening_of(body, gate);
+    double opening = distance_of(body, gate);
     int is_new = gate->is_inside < 0, freed = is_freed(body, gate);
     if (is_new) gate->is_inside = opening <= gate->play, gate->is_ready = 1, gate->is_held = 0;
     if (gate->kinds & TOGGLE) {
@@ -280,26 +286,31 @@ static void ask_wall(const CoreWorld* world, const BodyState* body, const Gate* 
 
 /* Returns the effort of the spring of a gate, or asks the motor to brake the joint instead. */
 static double spring_effort(const BodyState* body, const Gate* gate, Request* request) {
-    double opening = opening_of(body, gate), effort = 0.0;
+    double opening = opening_of(body, gate), sign = gate->sign, near = 1.0, effort = 0.0;
     if (gate->kinds & DETENT) {
         return fabs(opening) < gate->reach ? -gate->sign * gate->effort * sin(M_PI * opening / gate->reach) : 0.0;
+    }
+    if (gate->kinds & BOTH_SIDES && opening < 0.0) {
+        if (gate->kinds & PUSH && opening < -gate->play) return 0.0;
+        if (gate->kinds & PULL) opening = -opening, sign = -sign;
     }
     if (opening >= gate->reach) return 0.0;
     if (gate->kinds & PUSH)
         effort = gate->effort * (1.0 - opening / gate->reach);
-    else if (gate->kinds & PULL) { /* constant, but over the last fifth of its reach */
+    else if (gate->kinds & PULL) { /* constant, but over the last fifth of its reach, and within `play`: no stop is there */
         double left = 5.0 * (1.0 - opening / gate->reach);
-        effort = -gate->effort * (left < 1.0 ? left : 1.0);
+        if (opening < gate->play) near = opening / gate->play;
+        effort = -gate->effort * near * (left < 1.0 ? left : 1.0);
     }
-    double way = effort > 0.0 ? gate->sign : -gate->sign;
-    double most = gate->kinds & PUSH ? gate->speed * (1.0 - opening / gate->reach) : gate->speed; /* it ends at `reach` */
+    double way = effort > 0.0 ? sign : -sign; /* a push ends at `reach` */
+    double most = gate->kinds & PUSH ? gate->speed * (1.0 - opening / gate->reach) : gate->speed * near;
     if (effort != 0.0 && way * body->dq[gate->row] > most) {
         int is_slower = request->is_asked && fabs(request->velocity) < most;
         if (!request->is_wall && !is_slower)
             *request = (Request){0, 1, way * most, gate->brake + body->mechanisms[gate->row].friction, way};
         return 0.0;
     }
-    return gate->sign * effort;
+    return sign * effort;
 }
 
 /* Adds to `torques` what gates apply to the joints of a body, and lets motors hold and brake. */
@@ -313,8 +324,10 @@ static void apply_gates(const CoreWorld* world, BodyState* body, double* torques
         if (gate->is_held && gate->kinds & FREEZE) {
             ask_wall(world, body, gate, gate->held_at + gate->play, 1.0, request);
             if (!(gate->kinds & ONE_WAY)) ask_wall(world, body, gate, gate->held_at - gate->play, -1.0, request);
-        } else if (gate->is_held)
-            ask_wall(world, body, gate, gate->play, gate->is_inside ? 1.0 : -1.0, request);
+        } else if (gate->is_held) {
+            double out = gate->kinds & BOTH_SIDES && opening_of(body, gate) < 0.0 ? -1.0 : 1.0; /* the side it is on */
+            ask_wall(world, body, gate, out * gate->play, gate->is_inside ? out : -out, request);
+        }
         torques[gate->row] += spring_effort(body, gate, request);
     }
     for (int row = 0; row < body->n_joints; row++) {

@@ -43,7 +43,8 @@ enum {
     EITHER_WAY = 32, /* the condition is about the distance of `by` from its rest in either direction */
     PUSH = 64,       /* a spring pushes the joint open to `reach` */
     PULL = 128,      /* a spring pulls the joint closed from `reach` on */
-    DETENT = 256     /* a spring draws the joint to `closed` from `reach` on, on both sides */
+    DETENT = 256,    /* a spring draws the joint to `closed` from `reach` on, on both sides */
+    BOTH_SIDES = 512 /* with THRESHOLD and PULL: the joint goes beyond closed, and is held or pulled there, too */
 };
 
 /* A mechanism between joints of a body, or a spring with a profile: see joint_gates.py. The opening of its joint is

@@ -237,6 +237,60 @@ def test_a_change_of_a_referenced_file_is_noticed(cabinet, props):
     assert extents(read_urdf(second))[0] == pytest.approx(0.43)
 
 
+FOLLOWER = (
+    """    def Xform "leaf" ( prepend apiSchemas = ["PhysicsRigidBodyAPI"] )
+    {
+        def Cube "shape" ( prepend apiSchemas = ["PhysicsCollisionAPI"] )
+        {
+            double size = 0.1
+        }
+    }
+""",
+    """        def PhysicsRevoluteJoint "second"
+        {
+            rel physics:body0 = </Root/body>
+            rel physics:body1 = </Root/leaf>
+            uniform token physics:axis = "Z"
+            float physics:lowerLimit = -90
+            float physics:upperLimit = 90
+            %s
+        }
+""",
+)
+
+
+@pytest.mark.parametrize(
+    ("stated", "follows"),
+    [
+        (
+            "rel physxMimicJoint:rotZ:referenceJoint = </Root/joints/hinge>\n"
+            "float physxMimicJoint:rotZ:gearing = 0.5\nfloat physxMimicJoint:rotZ:offset = -10",
+            (-0.5, 10.0),
+        ),
+        (
+            "rel newton:mimicJoint = </Root/joints/hinge>\n"
+            "float newton:mimicCoef0 = 20\nfloat newton:mimicCoef1 = -0.5",
+            (-0.5, 20.0),
+        ),
+        ("rel newton:mimicJoint = </Root/joints/anchor>", None),
+        ("rel newton:mimicJoint = </Root/joints/hinge>\nbool newton:mimicEnabled = 0", None),
+    ],
+    ids=["physx", "newton", "fixed", "off"],
+)
+def test_a_joint_follows_another_one_as_the_file_states(cabinet, stated, follows):
+    body, joint = FOLLOWER
+    anchor = '        def PhysicsFixedJoint "anchor"'
+    edit(cabinet, ('    def Scope "joints"', body + '    def Scope "joints"'), (anchor, joint % stated + anchor))
+    found = read(cabinet).joints["second"].follows
+    if follows is None:
+        assert found is None
+        said = "/Root/joints/second moves by itself: newton:mimicJoint names </Root/joints/anchor>, which is fixed"
+        assert notices(cabinet) == ((said,) if "anchor" in stated else ())
+    else:
+        ratio, offset_deg = follows
+        assert (found.joint, found.ratio, found.offset) == ("hinge", ratio, pytest.approx(np.deg2rad(offset_deg)))
+
+
 LOOP = """        def PhysicsRevoluteJoint "again"
         {
             rel physics:body0 = </Root/body>
