@@ -43,11 +43,6 @@ def test_every_package_is_in_the_layer_that_the_linter_holds():
     assert [set(layer) for layer in drawing.LAYERS] == layers
 
 
-def test_arrows_lead_down_only():
-    layer_of = {name: number for number, layer in enumerate(drawing.LAYERS) for name in layer}
-    assert [arrow for arrow in drawing.arrows() if layer_of[arrow[0]] >= layer_of[arrow[1]]] == []
-
-
 def test_side_products_are_those_that_the_core_may_not_import():
     boxes = [box for layer in drawing.LAYERS for rows in layer.values() for row in rows for box in row]
     side = {f"unlatch.{name}" for box in boxes if box.kind == drawing.SIDE for name in box.modules}

@@ -12,12 +12,9 @@ import threading
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tests.simcore.refusals import refused
-from unlatch.objects.config import ObjectCfg
-from unlatch.objects.library import load_object
 from unlatch.simcore import temporary_folders as scratch
 from unlatch.simcore.cache import CACHE_VARIABLE
 from unlatch.simcore.errors import AssetError
@@ -47,16 +44,6 @@ def _child(program: str, tmp_path: Path) -> subprocess.Popen[str]:
     root = Path(__file__).resolve().parents[2]
     environment = {**os.environ, "PYTHONPATH": str(root), CACHE_VARIABLE: str(tmp_path / "cache")}
     return subprocess.Popen([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, text=True)
-
-
-def test_generated_objects_are_not_put_into_the_cache(temporary, tmp_path, monkeypatch):
-    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
-    rng = np.random.default_rng(0)
-    for category in ("drawer", "microwave"):
-        asset = load_object(ObjectCfg(name="o", category=category, cache_dir=str(tmp_path / "own")), rng=rng)
-        assert asset.urdf_path.is_relative_to(temporary)
-    assert not (tmp_path / "cache").exists()
-    assert not (tmp_path / "own").exists()
 
 
 @pytest.mark.slow
@@ -98,11 +85,6 @@ def test_only_the_newest_objects_stay(temporary, monkeypatch):
     for name in ("a", "b", "a", "c"):
         folder = scratch_files(name, {"f": name.encode()})
     assert sorted(path.name for path in folder.parent.iterdir()) == ["a", "c"]
-
-
-def test_files_may_lie_in_folders_of_their_own(temporary):
-    folder = scratch_files("object-7", {"source/meshes/door.obj": b"v 0 0 0", "object.urdf": b""})
-    assert (folder / "source" / "meshes" / "door.obj").read_bytes() == b"v 0 0 0"
 
 
 def test_deleted_temporary_files_are_written_again(temporary):

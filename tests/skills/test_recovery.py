@@ -58,8 +58,8 @@ def test_noise_has_its_standard_deviation_and_correlation_time():
 
 @pytest.mark.slow
 def test_targets_leave_the_plan_in_free_motion_and_less_while_the_part_is_led():
-    off = np.concatenate([np.subtract(*disturbed_plan(seed, free_rad=0.03, follow_rad=0.004)) for seed in range(30)])
-    phases = np.array(PHASES * 30)
+    off = np.concatenate([np.subtract(*disturbed_plan(seed, free_rad=0.03, follow_rad=0.004)) for seed in range(10)])
+    phases = np.array(PHASES * 10)
     transit, follow, grasp = (
         float(np.sqrt(np.mean(np.square(off[phases == phase])))) for phase in (Phase.transit, Phase.follow, Phase.grasp)
     )
@@ -83,12 +83,6 @@ def test_disturbed_targets_keep_the_limits_of_the_arm_even_with_wild_noise():
     assert np.all(np.abs(np.diff(speed, axis=0)) / FRAME_S <= arm.max_acceleration * (1 + 1e-6))
 
 
-def test_a_seed_gives_the_same_noise_again():
-    first, again, other = (disturbed_plan(seed, free_rad=0.03)[1] for seed in (3, 3, 4))
-    np.testing.assert_array_equal(first, again)
-    assert not np.array_equal(first, other)
-
-
 @pytest.mark.parametrize(("share", "signs"), [(0.0, {1.0}), (0.5, {-1.0, 1.0}), (1.0, {-1.0})])
 def test_a_part_is_pushed_to_where_it_has_room_until_it_has_moved_or_is_fast(share, signs):
     asset, part = part_of("drawer")
@@ -104,7 +98,7 @@ def test_a_part_is_pushed_to_where_it_has_room_until_it_has_moved_or_is_fast(sha
         return given, Nudge(given, np.random.default_rng(seed))
 
     found = set()
-    for seed in range(20):
+    for seed in range(8):
         skill, nudge = push(seed)
         waited = next(frame for frame in range(12) if nudge.next_effort())
         effort = nudge.next_effort()

@@ -15,7 +15,7 @@ from unlatch.solver.diagnosis import MESSAGE_LENGTH, Diagnosis, compose_message
 from unlatch.solver.elastic import constraint_elements, relaxations
 from unlatch.solver.explanation import explain_goal
 from unlatch.solver.solution import Solution
-from unlatch.solver.term import AxisRow, PlaneRow, PointRow
+from unlatch.solver.term import AxisRow, PointRow
 
 HEAD = np.array([0.1, 0.0, 0.0])
 TOLERANCE = 1e-3
@@ -50,8 +50,7 @@ def needed(diagnosis):
     return {item["name"]: item["needed"] for item in diagnosis.evidence["relaxations"]}
 
 
-@pytest.mark.parametrize("axis", range(3))
-@pytest.mark.parametrize("upper", [True, False])
+@pytest.mark.parametrize(("axis", "upper"), [(0, True), (2, False)])
 def test_a_slide_that_is_too_short_is_named_with_how_much_it_lacks(gantry, explain, axis, upper):
     target = np.array([0.6, 0.5, 0.5])
     target[axis] = (1.05 if upper else -0.05) + HEAD[axis]
@@ -69,8 +68,7 @@ def test_a_slide_that_is_too_short_is_named_with_how_much_it_lacks(gantry, expla
     assert not solution.found
 
 
-@pytest.mark.parametrize("axis", range(3))
-@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize(("axis", "side"), [(0, 1), (2, 0)])
 def test_a_limiting_workspace_face_is_named_with_its_sufficient_place(gantry, explain, axis, side):
     box, sign = np.array([[0.2] * 3, [0.8] * 3]), (-1, 1)[side]
     target = np.array([0.5, 0.5, 0.5]) + HEAD
@@ -139,29 +137,6 @@ def test_what_limits_an_arm_is_named_with_what_would_be_enough(planar_of, explai
     # forwards, or backwards with the hand over the top
     assert {name: abs(found[name]) for name in enough} == pytest.approx(enough, abs=1e-3)
     assert (set(found) == {"asked"}) == (limited_by == "reach")
-
-
-def test_a_hand_that_cannot_turn_is_reported_with_the_missing_angle(gantry, explain):
-    diagnosis, _ = explain(gantry, place=place([0.6, 0.5, 0.5]), from_the_side=parallel(X, Y, 0.3))
-    assert out_by(diagnosis) == pytest.approx({"from the side": RIGHT_ANGLE - 0.3}, abs=1e-5)
-    assert diagnosis.evidence["out_of_reach"][0]["limited_by"] == "reach"
-    assert diagnosis.evidence["active_bounds"] == []
-    assert set(needed(diagnosis)) == {"from the side"}
-    assert "'from the side' is out by 1.271 rad (72.8 degrees)" in diagnosis.message
-
-
-def test_a_plane_out_of_reach_is_reported_in_metres(gantry, explain):
-    diagnosis, _ = explain(gantry, on_the_plane=PlaneRow(HEAD, Z, np.array([0.0, 0.0, 1.3]), 0.01))
-    assert out_by(diagnosis) == pytest.approx({"on the plane": 0.29}, abs=1e-6)
-    assert diagnosis.evidence["active_bounds"] == ["z at its upper limit 1.000 m"]
-
-
-def test_an_elbow_that_cannot_fold_is_named(explain, planar_of):
-    diagnosis, _ = explain(planar_of(elbow=(-0.2, 0.2)), handle=place([SHORTEST - 0.05, 0, 0]))
-    assert out_by(diagnosis)["handle"] > 0.01
-    bounds = diagnosis.evidence["active_bounds"]
-    assert all(bound.startswith(("elbow", "wrist")) for bound in bounds)
-    assert any(bound.startswith("elbow") for bound in bounds)
 
 
 def test_a_workspace_that_forbids_the_only_posture_is_named(explain, planar_of):
@@ -246,11 +221,6 @@ def test_a_feasible_request_is_found_and_never_called_contradicting(planar, expl
         assert solution.found
         assert diagnosis.evidence["missed"]
         assert "contradictions" not in diagnosis.evidence
-
-
-def test_the_same_request_gives_the_same_diagnosis(planar, explain):
-    first, second = (explain(planar, fingers=place([1.05, 0, 0.2]), up=parallel(X, Z, 0.2))[0] for _ in range(2))
-    assert json.dumps(first.to_dict()) == json.dumps(second.to_dict())
 
 
 def test_a_message_begins_with_what_failed_and_the_advice_and_leaves_out_long_evidence():

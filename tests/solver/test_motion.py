@@ -1,7 +1,6 @@
 """Free motion: straight where it can be, around an obstacle where it must, the same each time, within its budget."""
 
 import math
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -128,7 +127,7 @@ def test_a_path_is_checked_even_if_the_budget_ends_during_smoothing(name, spare,
 
 @pytest.mark.slow
 @pytest.mark.property
-@settings(max_examples=120)
+@settings(max_examples=40)
 @given(st.sampled_from(sorted(OBSTACLES)), st.integers(0, 10_000), st.integers(50, 3000))
 def test_a_path_is_checked_for_any_seed_and_budget(arm, name, seed, max_queries):
     motion, free = planned_among(name, arm, seed=seed, max_queries=max_queries)
@@ -174,19 +173,8 @@ def test_a_transit_leads_from_rest_to_rest_between_the_ends_and_counts_its_queri
     assert budget.meter.spent == found.counts["queries"] > 0
 
 
-def test_a_slower_pace_takes_longer(transit):
-    assert len(transit(pace=0.5).segments[0]) > 1.5 * len(transit().segments[0])
-
-
 def test_an_end_that_is_blocked_is_named(transit):
     refused = transit(lambda q, *_: ("panda_hand", "door") if q[0] > 0.9 else None)
     assert (refused.found, refused.segments, refused.diagnosis.code) == (False, (), "motion_blocked")
     assert refused.diagnosis.evidence["pair"] == ["panda_hand", "door"]
     assert "the end of the motion collides: panda_hand and door (-10.0 mm)" in refused.diagnosis.message
-
-
-@pytest.mark.slow
-def test_without_variety_the_seed_does_not_matter(transit):
-    budget = replace(PlanBudget(), variety=0.0)
-    first, second = (transit(post, seed=seed, budget=budget).segments[0].q for seed in (1, 2))
-    np.testing.assert_array_equal(first, second)

@@ -8,9 +8,7 @@ import pytest
 
 from tests.solver.builders import (
     ACROSS,
-    FROM_ABOVE,
     HEAD,
-    MOVE,
     ROT,
     ToyChecker,
     assert_inside,
@@ -18,7 +16,6 @@ from tests.solver.builders import (
     axis,
     read_setting,
 )
-from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
 from unlatch.solver.diagnosis import Diagnosis
 from unlatch.solver.explanation import describe_misfit
@@ -111,13 +108,6 @@ def test_a_first_look_finds_a_roll_between_the_preferred_rolls_of_a_push(arm, do
     assert result.counts["starts"] == 2 * PlanBudget().goal_starts * len(arm.tool_variants())
 
 
-def test_drawer_is_pulled_along_its_axis(arm, drawer, request_open):
-    request = request_open(follow_to=0.2, scene=drawer())
-    result = found(request)
-    goal, post = (result.keyframes[i].T_base_ee @ arm.tool_keypoints["tool_head"] for i in (2, 3))
-    np.testing.assert_allclose(post - goal, 0.2 * request.scene.axes[MOVE], atol=1e-3)
-
-
 def test_a_request_gives_the_same_plan_after_other_requests(request_open):
     first, _, second = (found(request_open(follow_to=s)) for s in (0.8, 0.4, 0.8))
     assert [s.q.tobytes() for s in first.segments] == [s.q.tobytes() for s in second.segments]
@@ -141,29 +131,6 @@ def test_a_goal_that_collides_is_passed_over_for_another(request_open):
     free = found(request_open()).keyframes[2].q
     other = found(request_open(), lambda q, *_: ("panda_link5", "shelf") if np.abs(q - free).max() < 0.3 else None)
     assert np.abs(other.keyframes[2].q - free).max() > 0.3
-
-
-@pytest.mark.slow
-def test_a_blocked_way_is_gone_around_and_said(arm, request_open):
-    def post(q, *_):
-        p = arm.kinematics.pose(q).p
-        return ("panda_hand", "post") if 0.33 < p[0] < 0.37 and p[2] > 0.3 and abs(p[1]) < 0.3 else None
-
-    result = found(request_open(), post)
-    assert all(post(q) is None for q in result.segments[0].q[::2])
-    assert "is blocked by panda_hand and post" in result.notices[0]
-
-
-@pytest.mark.slow
-def test_a_request_that_no_goal_meets_says_so_in_the_words_of_the_yaml(door, request_open, open_setting):
-    far = plan(request_open(scene=door(x=2.0)))
-    assert (far.found, far.segments, far.diagnosis.code) == (False, (), "plan_infeasible")
-    assert "'fingers at the handle' is out by" in far.diagnosis.message
-    assert far.diagnosis.evidence["constraints"]["fingers at the handle"]["out_by"] > 0.5
-    assert "found=False" in repr(far)
-    contradicting = plan(request_open(changed(open_setting, FROM_ABOVE), budget=ONE_WAVE))
-    assert (contradicting.found, contradicting.diagnosis.code) == (False, "plan_infeasible")
-    assert "90.0 degrees apart on this object" in contradicting.diagnosis.message
 
 
 def test_the_slower_solver_runs_if_no_found_goal_serves(request_open, monkeypatch):
@@ -196,14 +163,6 @@ def test_a_first_look_reports_how_far_it_came_without_a_worked_out_reason(reques
     assert lost.diagnosis.code == "path_infeasible"
     assert "the part can be led from 0.000 to -" in lost.diagnosis.message
     assert "stopped_by" not in lost.diagnosis.evidence
-
-
-@pytest.mark.slow
-def test_a_path_that_ends_early_says_where(door, request_open):
-    result = plan(request_open(scene=door(x=0.95), follow_to=-2.5, budget=ONE_WAVE))
-    assert (result.found, result.diagnosis.code) == (False, "path_infeasible")
-    assert "the part can be led from 0.000 to -" in result.diagnosis.message
-    assert -2.5 < result.diagnosis.evidence["reached_s"] < 0.0
 
 
 @pytest.mark.slow
@@ -300,17 +259,6 @@ def test_the_fingers_may_meet_the_part_at_a_listed_post_motion(listed):
     assert_joins(later.segments)
 
 
-@pytest.mark.slow
-def test_an_obstacle_between_goal_and_a_later_contact_is_reported(arm, drawer, listed):
-    def lip(q, *_):
-        above = arm.kinematics.pose(q) @ arm.tool_keypoints["tool_head"] - drawer().keypoints[HEAD]
-        return ("panda_hand", "box/lip") if 0.02 < above[2] < 0.04 and np.abs(above[:2]).max() < 0.01 else None
-
-    result = plan(listed(["move-up", 0.06], ["move-backward", -0.1], contact_pose_index=3), lip)
-    assert not result.found
-    assert result.diagnosis.evidence["ended_at"]["approach: panda_hand and box/lip"] > 0
-
-
 STEPS = {None: 24, 0.01: 75, 0.05: 15, 0.5: 8}
 """Waypoints by the largest joint step between two [rad]; without one, as many as the budget gives."""
 
@@ -319,31 +267,6 @@ STEPS = {None: 24, 0.01: 75, 0.05: 15, 0.5: 8}
 def test_the_step_of_a_setting_tells_how_many_waypoints_are_planned(step, request_open, open_setting):
     along = {"follow_joint": {"to": 0.8, "step": step}}
     assert request_open(changed(open_setting, post_actuation_motions=along), None).waypoints() == STEPS[step]
-
-
-@pytest.mark.slow
-def test_the_step_spaces_the_waypoints_of_the_parts_way(arm, request_open, open_setting, monkeypatch):
-    counts, follow = [], PathSolver.follow
-
-    def counted(self, goals, scene, *, s_values, **more):
-        counts.append(len(s_values) - 1)
-        return follow(self, goals, scene, s_values=s_values, **more)
-
-    monkeypatch.setattr(PathSolver, "follow", counted)
-    tool, off = arm.tool_keypoints["tool_head"], {}
-    for step, wanted in STEPS.items():
-        along = {"follow_joint": {"to": 0.8, "step": step}}
-        request = request_open(changed(open_setting, post_actuation_motions=along), None)
-        counts.clear()
-        segment = follow_of(found(request))
-        assert counts[-1] == request.waypoints() == wanted
-        start, turns = (
-            arm.kinematics.pose(segment.q[0]) @ tool,
-            (request.scene.joint.motion(s - 0.05) for s in segment.s),
-        )
-        apart = [arm.kinematics.pose(q) @ tool - (R @ start + t) for q, (R, t) in zip(segment.q, turns, strict=True)]
-        off[step] = np.abs(apart).max()
-    assert off[0.01] < off[0.5]  # what the setting is for
 
 
 def test_noise_on_the_goal_comes_from_the_generator(request_open, open_setting):
@@ -362,13 +285,6 @@ def test_an_offset_moves_the_goal_in_the_ee_frame(arm, request_open, open_settin
     assert np.linalg.norm(contact - request.scene.keypoints[HEAD]) < 2.5e-3
 
 
-def test_a_turn_of_the_noise_is_about_the_hand_and_in_degrees(arm, request_open, open_setting):
-    turned = changed(open_setting, keypose_random_range={"orientation": {"x_min": 12.0, "x_max": 12.0}})
-    request, head = request_open(turned), arm.tool_keypoints["tool_head"]
-    off_m = np.linalg.norm(found(request).keyframes[1].T_base_ee @ head - request.scene.keypoints[HEAD])
-    assert off_m == pytest.approx(2.0 * np.linalg.norm(head) * np.sin(np.radians(6.0)), abs=2.5e-3)
-
-
 def test_a_given_slip_is_used_and_no_retreat_is_planned_if_none_is_asked(request_open):
     result = plan(request_open(slips=(Slip(SlipMode.gimbal),), retreat_m=0.0))
     assert result.slip.mode is SlipMode.gimbal
@@ -385,11 +301,6 @@ def test_a_leaning_hand_that_pushed_the_part_steps_away_from_its_face(arm, door,
     way, back = way / np.linalg.norm(way), (first.p - last.p) / np.linalg.norm(first.p - last.p)
     lean = np.arccos(first.R @ arm.approach_axis() @ way)
     assert np.arccos(back @ way) == pytest.approx(0.5 * lean, abs=0.02)
-
-
-def test_joints_of_the_wrong_length_are_refused(request_open):
-    with pytest.raises(ConfigError, match="q_current must hold 7 finite joint positions"):
-        replace(request_open(), q_current=np.zeros(6))
 
 
 def test_the_goal_nearest_to_the_preferred_joints_comes_first(arm, request_open):

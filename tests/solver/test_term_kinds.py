@@ -27,7 +27,6 @@ from unlatch.simcore.registry import Catalog
 from unlatch.simcore.sim.pose_estimate_error import PoseEstimateError
 from unlatch.skills.open import Open
 from unlatch.solver import term_kinds
-from unlatch.solver.explanation import explain_goal
 from unlatch.solver.goal_solver import GoalSolver
 from unlatch.solver.parameter_layout import POINT_WEIGHT, RowCounts
 from unlatch.solver.program import program_of
@@ -35,15 +34,10 @@ from unlatch.solver.solution import measure_rows, row_excess, row_tolerances
 from unlatch.solver.term import PlaneRow, PointRow
 
 TOOL = ("tool_tail", "tool_head")
+PLANE = {"keypoint_name": "tool_side", "target_keypoint_name": TAIL, "plane_normal": [0, 1, 0]}
 TERMS = {
     "point": point(tolerance=0.01),
-    "plane": {
-        "type": "point2plane_constraint",
-        "keypoint_name": "tool_side",
-        "target_keypoint_name": TAIL,
-        "plane_normal": [0, 1, 0],
-        "tolerance": 0.02,
-    },
+    "plane": {"type": "point2plane_constraint", **PLANE, "tolerance": 0.02},
     "axis of numbers": axis(TOOL, target_axis=[0, 0, 1]),
     "axis by name": axis(TOOL, target_axis=f"object_{CONTACT}"),
     "axis at an angle": axis(TOOL, target_axis=[1, 0, 0], target_inner_product=0.7),
@@ -164,17 +158,15 @@ def test_a_target_without_direction_and_an_unknown_keypoint_are_named(arm, door)
 ASKED = {
     "point": [],
     "frame_axis_parallel": [axis(target_axis=CONTACT, **CROSS)],
-    "frame_axis_orthogonal": [axis(type="frame_axis_orthogonal", target_axis=[0, 0, 1])],
     "keypoint_axis_parallel": [axis(ACROSS, type="keypoint_axis_parallel", **LINE)],
     "keypoint_axis_orthogonal": [axis(type="keypoint_axis_orthogonal", **LINE)],
     "point2plane": [{**TERMS["plane"], "plane_normal": CONTACT, "tolerance": 1e-3}],
     "the vertical of the world": [axis(type="frame_axis_orthogonal", target_axis=[0, 0, 1], target_axis_frame="world")],
     "an axis of the arm's base": [axis(BACK, 0.6, target_axis=[-1, 0, 0], target_axis_frame="base")],
 }
-PLANE_COST = {key: value for key, value in TERMS["plane"].items() if key != "tolerance"}
 COSTS = {
     "point2point_cost": {"type": "point2point_cost", "keypoint_name": "tool_tail", "target_keypoint_name": TAIL},
-    "point2plane_cost": {**PLANE_COST, "type": "point2plane_cost"},
+    "point2plane_cost": {**PLANE, "type": "point2plane_cost"},
 }
 
 
@@ -317,18 +309,3 @@ def test_a_goal_that_a_foreign_term_asks_for_is_found_and_holds(arm, door):
     others = solve_all(GoalSolver(arm), asked, scene, q_reference=arm.q_home)
     assert len(others) > 3
     assert all(other.found for other in others)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("installed")
-def test_a_foreign_term_that_cannot_hold_is_named(arm, door):
-    near = point(tolerance=0.01, keypoint_name="tool_tail", name="at the handle")
-    asked, scene = setting_of(FOREIGN, near).constraint_list, door()
-    best = GoalSolver(arm).solve(asked, scene, q_reference=arm.q_home)
-    assert not best.found
-    diagnosis, _ = explain_goal(asked, arm, scene, best)
-    assert diagnosis.code == "plan_infeasible"
-    assert "two hands away" in diagnosis.message or "at the handle" in diagnosis.message
-    out = diagnosis.evidence["constraints"]
-    missing = sum(entry["out_by"] for entry in (out.values() if isinstance(out, dict) else out))
-    assert missing >= (0.2 - 1e-3 - 0.01 * np.sqrt(3.0)) / np.sqrt(3.0) - 1e-3

@@ -43,13 +43,6 @@ def test_every_set_of_cameras_holds_cameras_only(name: str):
     assert bool(cfg.camera.cameras) == (name != "none")
 
 
-@pytest.mark.slow
-def test_cameras_are_mounted_beside_the_sensors():
-    cfg = read("camera=front_wrist sensors=[imu] camera.cameras.0.width=100")
-    assert [item.name for item in cfg.all_sensors().values()] == ["front", "wrist", "imu"]
-    assert cfg.camera.cameras[0].width == 100
-
-
 def test_records_are_rendered_by_the_cameras_of_the_recording_by_default():
     assert [camera.width for camera in read_render_settings(read("camera=realsense")).cameras] == [480, 320]
 
@@ -68,13 +61,6 @@ def test_a_mistake_is_named_with_its_key(words: str, message: str):
 def test_the_standard_budget_is_the_planners_own():
     budget = read("").planner
     assert PlanBudget.of(budget) == PlanBudget()
-
-
-@pytest.mark.slow
-def test_quick_tries_less_and_thorough_more():
-    quick, standard, thorough = (read(f"planner={name}").planner for name in ("quick", "standard", "thorough"))
-    for key in ("goal_waves", "searches", "rescues", "motion_queries", "work"):
-        assert getattr(quick, key) < getattr(standard, key) < getattr(thorough, key)
 
 
 @pytest.mark.slow

@@ -29,7 +29,7 @@ from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
 from unlatch.simcore.sim.joint_mechanisms import ClosedStop
 from unlatch.simcore.sim.world import World
 
-ROBOTS = ("franka_panda", "dual_panda", "ur5", "xarm6", "baxter")
+ROBOTS = ("franka_panda", "dual_panda", "baxter")
 
 
 def load_arm(world: World, name: str) -> Arm:

@@ -120,15 +120,6 @@ def test_after_a_reset_the_world_is_empty_for_the_renderer_too(world):
     assert np.isinf(images["depth"][images["instance_id_segmentation"] == 0]).all()
 
 
-def test_a_moved_body_appears_at_its_new_pose(world):
-    cube(world)
-    world.bodies["cube"].set_root_pose(T_WORLD_CAMERA @ Pose.from_translation((-0.2, 0.1, 1.5)))
-    camera, images = look(world, LENSES["pinhole"])
-    middle = camera.optics.project([[-0.2, 0.1, 1.5 - EDGE_M / 2]])[0]
-    found = np.argwhere(images["instance_id_segmentation"] == 1).mean(axis=0)[::-1]
-    np.testing.assert_allclose(found, middle, atol=2.0)
-
-
 def _beside_an_edge(seen: np.ndarray) -> np.ndarray:
     """Pixels within one of where an image of few values changes."""
     grown = np.zeros(seen.shape, dtype=bool)
@@ -157,16 +148,6 @@ def test_a_fine_picture_shows_the_same_scene(world):
     )
     assert fine.shape == plain.shape
     assert np.abs(fine - plain).mean() < 12.0
-
-
-@pytest.mark.slow
-def test_a_larger_picture_without_smoothing_that_is_shrunk_shows_what_a_fine_one_does(world):
-    cube(world)
-    fine = RenderRequest(Pinhole.from_fov(64, 48, 0.9), T_WORLD_CAMERA, 0.02, 10.0, fine=True)
-    larger = replace(fine, optics=Pinhole.from_fov(128, 96, 0.9), smooth=False)
-    expected, found = (world.renderer.render(world, each).rgb.astype(float) for each in (fine, larger))
-    shrunk = found.reshape(48, 2, 64, 2, 3).mean(axis=(1, 3))
-    assert np.abs(shrunk - expected).mean() < 3.0
 
 
 @pytest.mark.parametrize(

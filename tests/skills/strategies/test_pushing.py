@@ -74,14 +74,6 @@ def test_no_spot_lies_off_the_face_or_near_the_hinge():
         assert 0.1 <= y <= 0.4 - 0.008
 
 
-@pytest.mark.slow
-def test_without_a_fitting_spot_the_annotated_one_is_tried():
-    made = door(spot_y=0.2, height=0.01)
-    assert shifts(made) == []
-    ((name, setting),) = strategies_of("close", made, AJAR).items()
-    assert (name, bool(setting.keypoint_shifts)) == ("push", False)
-
-
 def inside_pushes(made, start):
     return {name: s for name, s in strategies_of("open", made, start).items() if name.startswith("inside")}
 
@@ -103,7 +95,7 @@ def test_a_part_that_stands_open_is_pushed_further_from_inside(category):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("gap_m", "upright", "even"), [(0.0, True, True), (0.02, True, False), (0.02, False, False)])
+@pytest.mark.parametrize(("gap_m", "upright", "even"), [(0.0, True, True), (0.02, False, False)])
 def test_a_hand_that_pushes_between_slats_does_not_slide(gap_m, upright, even):
     # a hollow door; slats 2 cm wide with gaps are its inner face
     leaf = link("leaf", panel=((-0.01, 0.0, -0.25), (0.0, 0.42, 0.25)))
@@ -141,11 +133,6 @@ def test_a_bail_is_grasped_where_the_hand_fits_to_the_end_and_else_pushed():
     near = strategies_of("close", bail(body_below=-0.05), AJAR)
     assert near
     assert {name.partition("_")[0] for name in near} <= {"side", "tip"}
-
-
-def test_a_bail_is_led_a_little_beyond_what_is_asked():
-    led = strategies_of("open", bail(body_below=0.2), asked=1.2)["bar"].follow_joint
-    assert led.to == pytest.approx(1.03 * 1.2, abs=0.01)  # the arm lags; a path that ends too early is extended
 
 
 def tongue(*, gap=0.05, wall=False, handle=HandleType.none):
@@ -242,7 +229,7 @@ def test_the_hand_keeps_clear_of_what_it_would_meet_on_the_way():
     assert drag_spots(fit_of(sliding_panel(**SHELF)), CLOSED, 0.225) == []
 
 
-@pytest.mark.parametrize(("skill", "end"), [("open", 0.75), ("rotate", 1.8), ("close", 0.0)])
+@pytest.mark.parametrize(("skill", "end"), [("open", 0.75), ("close", 0.0)])
 def test_a_flush_table_is_turned_by_fingertips_off_its_axis(skill, end):
     asset, part = turntable()
     strategies = strategies_of(skill, (asset, part), (0.6, 0.6) if skill == "close" else CLOSED)

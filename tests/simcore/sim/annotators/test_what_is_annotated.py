@@ -26,11 +26,10 @@ def plate(world, T_world_camera, *, x, width):
     return world.add_box("plate", size_m=(width, 0.4, 0.01), T_world_box=T)
 
 
-@pytest.mark.parametrize("world", RENDERERS.own_names(), indirect=True)
-@pytest.mark.parametrize(("edge_share", "hidden"), [(0.25, 0.25), (0.5, 0.5), (0.8, 0.8)])
-def test_a_plate_hides_the_share_of_the_cube_that_lies_behind_it(world, take, T_world_camera, cube, edge_share, hidden):
+@pytest.mark.parametrize("hidden", [0.25, 0.8])
+def test_a_plate_hides_the_share_of_the_cube_that_lies_behind_it(world, take, T_world_camera, cube, hidden):
     # at half the depth the front reaches from -0.075 to 0.075; the plate ends at that share of it
-    edge = -0.075 + 0.15 * edge_share
+    edge = -0.075 + 0.15 * hidden
     plate(world, T_world_camera, x=edge - 0.2, width=0.4)
     found = annotate(take(), ["occlusion", "boxes_2d_tight", "boxes_2d_loose"])
     row = found.paths.index("/cube")
@@ -40,7 +39,6 @@ def test_a_plate_hides_the_share_of_the_cube_that_lies_behind_it(world, take, T_
     np.testing.assert_allclose(found["boxes_2d_loose"][row], [CX - 22.5, CY - 21.0, CX + 22.5, CY + 21.0], atol=1e-3)
 
 
-@pytest.mark.parametrize("world", RENDERERS.own_names(), indirect=True)
 def test_hidden_things_are_annotated_on_request(world, take, T_world_camera, cube):
     plate(world, T_world_camera, x=0.0, width=0.4)
     assert annotate(take(), ["poses"]).paths == ("/plate",)
@@ -69,12 +67,6 @@ def test_boxes_end_at_the_edge_of_the_image(take, T_world_camera, cube):
     # its right side is seen too, at its front edge
     np.testing.assert_allclose(found["boxes_2d_loose"][0][[0, 2]], [-0.5, CX - 0.35 * FX / 1.3], atol=1e-3)
     assert found["occlusion"][0] == 0.0
-
-
-def test_a_thing_that_the_camera_is_in_has_the_whole_image(take, T_world_camera, cube):
-    cube.set_root_pose(T_world_camera)
-    found = annotate(take(include_occluded=True), ["boxes_2d_loose", "occlusion"])
-    np.testing.assert_allclose(found["boxes_2d_loose"][0], [-0.5, -0.5, 159.5, 119.5])
 
 
 @pytest.mark.parametrize("world", RENDERERS.own_names(), indirect=True)

@@ -30,8 +30,7 @@ def take(world: World, pinhole: Pinhole, T_world_camera: Pose = T_WORLD_CAMERA):
     return take_images(world, RenderRequest(pinhole, T_world_camera, near_m=0.02, far_m=10.0))
 
 
-@pytest.mark.parametrize("pinhole", [CENTRED, OFF_CENTRE])
-@pytest.mark.parametrize("rpy", [(0.0, 0.0, 0.0), (0.5, 0.0, 0.0), (0.0, 0.4, 0.7)])
+@pytest.mark.parametrize(("pinhole", "rpy"), [(CENTRED, (0.5, 0.0, 0.0)), (OFF_CENTRE, (0.0, 0.4, 0.7))])
 def test_depth_and_normals_of_a_plane_are_those_of_its_equation(pinhole, rpy):
     T_camera_wall = Pose.from_rpy((0.1, 0.05, 1.2), rpy)  # the near face of a thick wall goes through this point
     normal = T_camera_wall.rotate(np.array([0.0, 0.0, -1.0]))
@@ -43,15 +42,6 @@ def test_depth_and_normals_of_a_plane_are_those_of_its_equation(pinhole, rpy):
     np.testing.assert_allclose(images.depth_m, expected, rtol=2e-5)
     assert (images.link_ids == 1).all()
     np.testing.assert_allclose(pinhole.normals(images.depth_m), np.broadcast_to(normal, (72, 96, 3)), atol=4e-3)
-
-
-def test_a_point_is_projected_where_it_is_seen():
-    T_camera_cube = Pose.from_translation((0.15, -0.1, 1.0))
-    with World(WorldCfg(), visuals=True) as world:
-        world.add_box("cube", size_m=(0.1, 0.1, 0.1), T_world_box=T_WORLD_CAMERA @ T_camera_cube)
-        seen = np.argwhere(take(world, OFF_CENTRE).link_ids == 1)
-    corner = OFF_CENTRE.project([[0.1, -0.15, 0.95]])[0]  # upper left of the near face
-    np.testing.assert_allclose(seen.min(axis=0), corner[::-1], atol=1.0)
 
 
 def test_links_are_counted_over_all_bodies():
