@@ -1,7 +1,5 @@
 """The gallery shows every shipped task with a small clip, and the success rates of benchmarks/results.json."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import ModuleType

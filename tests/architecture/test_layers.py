@@ -1,7 +1,5 @@
 """Who may import whom; the layers themselves are checked by import-linter (`make lint`)."""
 
-from __future__ import annotations
-
 import ast
 import sys
 from collections.abc import Iterator
@@ -35,10 +33,16 @@ MODULES = module_files()
 
 
 @cache
+def parsed(path: Path) -> ast.Module:
+    """To parse all files takes seconds."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def import_statements(path: Path) -> list[tuple[ast.Import | ast.ImportFrom, bool]]:
-    """The import statements of a file, each with whether it is inside a function. To parse all files takes seconds."""
+    """The import statements of a file, each with whether it is inside a function."""
     found = []
-    stack: list[tuple[ast.AST, bool]] = [(ast.parse(path.read_text(encoding="utf-8")), False)]
+    stack: list[tuple[ast.AST, bool]] = [(parsed(path), False)]
     while stack:
         node, is_local = stack.pop()
         if isinstance(node, (ast.Import, ast.ImportFrom)):

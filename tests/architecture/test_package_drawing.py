@@ -1,7 +1,5 @@
 """The drawing of the packages is that of the code: `python docs/_site/package_drawing.py` makes it again."""
 
-from __future__ import annotations
-
 import re
 import sys
 from functools import cache

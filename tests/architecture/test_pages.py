@@ -1,7 +1,5 @@
 """Pages name what there is: links, files, commands and their keys, failure codes, blocks of code, names of packages."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib.util
 import re

@@ -13,7 +13,7 @@ from functools import cache
 import pytest
 
 import unlatch
-from tests.architecture.test_layers import MODULES, ROOT, imports, module_files
+from tests.architecture.test_layers import MODULES, ROOT, imports, parsed
 from tests.architecture.test_redirects import CONFIG
 from unlatch.simcore.registry import Catalog
 
@@ -185,8 +185,8 @@ def test_the_navigation_is_in_the_order_of_the_modules():
 
 def test_no_two_public_classes_have_one_name():
     places = collections.defaultdict(list)
-    for path in module_files().values():
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    for path in MODULES.values():
+        for node in parsed(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(str(path))
     assert {name: found for name, found in places.items() if len(found) > 1} == {}

@@ -1,7 +1,5 @@
 """The page of skills has a section for each skill, with pictures that are there and keys that exist."""
 
-from __future__ import annotations
-
 import re
 import sys
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """The cache: whole folders, kept arrays, files read once, and programs that nobody else can have written."""
 
-from __future__ import annotations
-
 import os
 import stat
 import time

@@ -1,7 +1,5 @@
 """Errors keep their values and say what to do; ranges of fields name their key."""
 
-from __future__ import annotations
-
 import importlib
 import math
 import pickle

@@ -1,7 +1,5 @@
 """Generated objects live as long as their process, and leave nothing behind however it ends."""
 
-from __future__ import annotations
-
 import errno
 import os
 import signal

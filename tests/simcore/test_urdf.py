@@ -1,7 +1,5 @@
 """URDFs: masses and poses in memory, reading of untrusted files, and where packages lie."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from xml.etree import ElementTree
 

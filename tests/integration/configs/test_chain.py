@@ -1,7 +1,5 @@
 """The two forms of `skills`, read into one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

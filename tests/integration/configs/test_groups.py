@@ -1,7 +1,5 @@
 """The groups `camera`, `planner` and `experiment`: a choice has its effect, and a mistake raises an error."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 
@@ -61,14 +59,6 @@ def test_a_mistake_is_named_with_its_key(words: str, message: str):
 def test_the_standard_budget_is_the_planners_own():
     budget = read("").planner
     assert PlanBudget.of(budget) == PlanBudget()
-
-
-@pytest.mark.slow
-def test_chosen_groups_are_part_of_the_header_of_a_data_set():
-    standard = header_of(read(""))["config"]
-    chosen = header_of(read("camera=front planner=quick"))["config"]
-    assert all(standard[key] != chosen[key] for key in ("camera", "planner"))
-    assert (chosen["camera"]["cameras"][0]["name"], chosen["planner"]["goal_waves"]) == ("front", 1)
 
 
 @pytest.mark.parametrize("name", option_names("experiment"))

@@ -1,7 +1,5 @@
 """YAML files and functions of other distributions make tasks and robots: found, listed, refused where they clash."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is said of every shipped task, and of every skill on every generated object, is English of several kinds."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Iterator

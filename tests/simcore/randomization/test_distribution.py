@@ -1,7 +1,5 @@
 """Distributions draw what they say, component by component, and refuse parameters that mean nothing."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

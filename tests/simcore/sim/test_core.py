@@ -1,7 +1,5 @@
 """The physics loop in C does what its models in Python do: targets, gains, torques, catches and contact forces."""
 
-from __future__ import annotations
-
 import hashlib
 import subprocess
 import sys

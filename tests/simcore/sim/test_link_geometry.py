@@ -1,7 +1,5 @@
 """Arrays for a graphics card: the triangles of the shapes with few vertices, and fewer far from the camera."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -29,13 +27,11 @@ from unlatch.simcore.sim.renderers.link_geometry import (
     simplify_shape,
 )
 from unlatch.simcore.sim.renderers.pygfx import PygfxRenderer
-from unlatch.simcore.sim.renderers.renderer import RawImages, RenderRequest
+from unlatch.simcore.sim.renderers.renderer import RenderRequest
 from unlatch.simcore.sim.visuals.visual_shapes import FINISHES, Finish, Paint
 from unlatch.simcore.sim.world import World, WorldCfg
 
 pytestmark = pytest.mark.integration
-
-LEVELS = (0, 2, 4, COARSEST_LEVEL)
 
 
 def make_shape(vertices: np.ndarray, faces: np.ndarray) -> ShapeGeometry:
@@ -146,14 +142,6 @@ def test_all_triangles_are_drawn_of_a_link_around_the_camera():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [dense_box, dense_ball, half_ball])
-def test_larger_pixels_need_fewer_triangles(make):
-    counts = [len(make().faces), *(len(simplify_shape(make(), level).faces) for level in LEVELS)]
-    assert counts == sorted(counts, reverse=True)
-    assert 0 < counts[-1] < counts[0] / 10
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("level", [0, 4])
 def test_surfaces_of_the_panda_are_at_most_half_a_pixel_apart(panda_shapes, level):
     pixel_m = FINEST_PIXEL_M * 2.0**level
@@ -242,33 +230,6 @@ def test_a_picture_looks_the_same_and_its_depth_and_links_are_equal(panda_world)
         difference = np.abs(found.rgb.astype(int) - expected.rgb.astype(int))
         assert 0.0 < difference.mean() < 0.3, distance_m
         assert np.percentile(difference, 99.0) <= 8, distance_m
-
-
-@pytest.mark.slow
-def test_fewer_triangles_are_drawn_from_further_away_and_more_for_a_fine_picture(panda_world):
-    renderer = PygfxRenderer()
-    world = panda_world(renderer)
-    counts = []
-    for distance_m in (0.8, 3.0, 9.0):
-        renderer.render(world, request_from(distance_m))
-        counts.append(drawn_triangles(renderer))
-    assert counts[0] > counts[1] > counts[2]
-    renderer.render(world, request_from(3.0, fine=True))
-    assert counts[0] > drawn_triangles(renderer) > counts[1]
-
-
-@pytest.mark.slow
-def test_an_image_does_not_depend_on_where_the_camera_was_before(panda_world):
-    def pose_and_render(renderer: PygfxRenderer, world: World, distances_m: list[float]) -> RawImages:
-        for distance_m in distances_m:
-            world.bodies["panda"].set_root_pose(Pose.from_translation((0.0, 0.1 * distance_m, 0.0)))
-            images = renderer.render(world, request_from(distance_m))
-        return images
-
-    moved, fresh = PygfxRenderer(), PygfxRenderer()
-    found = pose_and_render(moved, panda_world(moved), [3.0, 0.8, 9.0, 3.0, 0.8])
-    expected = pose_and_render(fresh, panda_world(fresh), [0.8])
-    np.testing.assert_array_equal(found.rgb, expected.rgb)
 
 
 @pytest.mark.slow

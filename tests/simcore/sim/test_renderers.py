@@ -1,7 +1,5 @@
 """With every renderer and lens, images of a known cube agree with its geometry, to a pixel and a millimetre."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The software renderer: textures, shadows, smooth edges, the near plane, and what is kept between pictures."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from PIL import Image

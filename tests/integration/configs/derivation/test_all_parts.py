@@ -1,7 +1,5 @@
 """`part=all` is a job for each part of an object that the skill fits."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What an episode derives once it knows its objects."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache, partial
 

@@ -165,11 +165,6 @@ def colours(image=GREY, **strengths):
 
 
 class TestNoise:
-    def test_without_noise_the_rendered_image_is_unchanged(self):
-        depth = np.full(SHAPE, 1.5, np.float32)
-        assert colours() is GREY
-        assert ImageNoise().add_depth_noise(depth, draws()) is depth
-
     def test_grain_has_its_standard_deviation_and_exposure_its_factor_and_the_same_draws_make_the_same_image(self):
         seen = colours(image_noise=5.0, exposure=1.2)
         assert seen.dtype == np.uint8

@@ -1,7 +1,5 @@
 """A lidar measures the distances that geometry says, along the rays that its pattern says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

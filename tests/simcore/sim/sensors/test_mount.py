@@ -1,7 +1,5 @@
 """Where a sensor is: on a link, in the world, looking at a point."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Every attribute of a camera is seen in its images."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

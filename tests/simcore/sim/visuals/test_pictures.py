@@ -1,7 +1,5 @@
 """Images have the geometry of a pinhole camera, to the pixel."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -10,12 +8,10 @@ from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose, matrix_from_rpy
 from unlatch.simcore.sim.renderers.renderer import RenderRequest
 from unlatch.simcore.sim.visuals.pictures import (
-    LookAtCamera,
     framing_camera,
     link_labels,
     project_points,
     take_images,
-    visible_links,
 )
 from unlatch.simcore.sim.world import World, WorldCfg
 
@@ -72,16 +68,3 @@ def test_a_framed_view_has_every_point_in_the_picture_and_fills_it(aspect):
         assert (pixels > -0.01).all()
         assert (pixels < 1.01).all()
         assert np.ptp(pixels, axis=0).max() > 0.5
-
-
-def test_links_that_are_seen_are_counted():
-    with World(WorldCfg(), visuals=True) as world:
-        world.add_box("far", size_m=(0.1, 4.0, 4.0), T_world_box=Pose.from_translation((2.0, 0.0, 0.0)))
-        world.add_box("near", size_m=(0.2, 0.4, 0.4), T_world_box=Pose.from_translation((1.0, 0.0, 0.0)))
-        world.add_box("hidden", size_m=(0.2, 0.2, 0.2), T_world_box=Pose.from_translation((1.5, 0.0, 0.0)))
-        view = LookAtCamera(eye=(0.0, 0.0, 0.0), target=(1.0, 0.0, 0.0), fov_deg=60.0)
-        seen = visible_links(world, view, width=90, height=90)
-    assert seen.keys() == {"far", "near"}
-    assert sum(seen.values()) == 90 * 90
-    side = 90 * 0.4 / (2 * 0.9 * np.tan(np.radians(30.0)))  # its front is 0.9 m away
-    assert seen["near"] == pytest.approx(side**2, rel=0.1)
