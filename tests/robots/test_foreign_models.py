@@ -9,12 +9,7 @@ import numpy as np
 import pytest
 
 from unlatch.robots.catalog import load_robot
-from unlatch.robots.foreign_models import (
-    MENAGERIE_VARIABLE,
-    convert_mjcf,
-    load_mjcf,
-    menagerie_file,
-)
+from unlatch.robots.foreign_models import MENAGERIE_VARIABLE, convert_mjcf, load_mjcf, menagerie_file
 from unlatch.robots.hand_mending import mend_hands, mend_limits
 from unlatch.robots.hands import find_arm_chains, measure_hand, read_mimics
 from unlatch.robots.models import example_robot_urdf, model_path

@@ -112,13 +112,7 @@ def test_an_inertia_is_turned_into_the_frame_of_its_link(tmp_path):
     np.testing.assert_allclose(found.com_link, [0.0, 0.0, 1.0])
 
 
-@pytest.mark.parametrize(
-    "declaration",
-    [
-        '<!DOCTYPE robot [<!ENTITY a "aaaa">]>',
-        "<!DOCTYPE robot>",
-    ],
-)
+@pytest.mark.parametrize("declaration", ['<!DOCTYPE robot [<!ENTITY a "aaaa">]>', "<!DOCTYPE robot>"])
 def test_document_types_and_entities_are_refused(tmp_path, declaration):
     path = _write(tmp_path, f'<?xml version="1.0"?>{declaration}<robot name="r"><link name="a"/></robot>')
     message = f"{path}: the XML declares a DOCTYPE or an ENTITY, which is refused. Remove the declaration."

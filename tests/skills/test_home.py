@@ -70,14 +70,7 @@ def test_the_class_declares_that_it_goes_home_and_moves_no_joint():
     assert (rule.goes_home, rule.success_mode, rule.finger_contact_required) == (True, None, False)
 
 
-@pytest.mark.parametrize(
-    ("away", "speed", "meets"),
-    [
-        (0.0299, 0.05, True),
-        (-0.031, 0.0, False),
-        (0.0, -0.051, False),
-    ],
-)
+@pytest.mark.parametrize(("away", "speed", "meets"), [(0.0299, 0.05, True), (-0.031, 0.0, False), (0.0, -0.051, False)])
 def test_an_arm_that_is_back_and_stands_still_meets_the_condition(away, speed, meets):
     failure = arm_at(away, speed).unmet_condition()
     assert (failure is None) == meets

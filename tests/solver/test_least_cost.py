@@ -32,10 +32,7 @@ def problem(arm, rng):
         if np.all((T.p > lower) & (T.p < arm.workspace[1] - 0.05)):
             break
     head, wide = arm.tool_keypoints["tool_head"], float(rng.uniform(0.0, 0.3))
-    rows = [
-        PointRow(head, T @ head + rng.uniform(-5e-4, 5e-4, 3), 1e-3),
-        AxisRow(-Z, T.R @ -Z, 0.0, 0.01 + wide, 0.0),
-    ]
+    rows = [PointRow(head, T @ head + rng.uniform(-5e-4, 5e-4, 3), 1e-3), AxisRow(-Z, T.R @ -Z, 0.0, 0.01 + wide, 0.0)]
     if rng.random() < 0.5:
         target = np.array([0.6, 0.0, 0.8])
         angle = angle_between(T.R @ Y, target)

@@ -6,16 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.solver.builders import (
-    ACROSS,
-    HEAD,
-    ROT,
-    ToyChecker,
-    assert_inside,
-    assert_joins,
-    axis,
-    read_setting,
-)
+from tests.solver.builders import ACROSS, HEAD, ROT, ToyChecker, assert_inside, assert_joins, axis, read_setting
 from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
 from unlatch.solver.diagnosis import Diagnosis
 from unlatch.solver.explanation import describe_misfit

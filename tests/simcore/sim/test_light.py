@@ -4,14 +4,7 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.cameras import Pinhole
-from unlatch.simcore.sim.renderers.light import (
-    HEADROOM,
-    darken_corners,
-    decode_srgb,
-    encode_srgb,
-    tone_curve,
-    tone_map,
-)
+from unlatch.simcore.sim.renderers.light import HEADROOM, darken_corners, decode_srgb, encode_srgb, tone_curve, tone_map
 
 WIDTH, HEIGHT = 120, 90
 GREY = np.full((HEIGHT, WIDTH, 3), 200, dtype=np.uint8)

@@ -19,13 +19,7 @@ from tests.skills.builders import (
 )
 from unlatch.objects.annotation import Handle, HandleType, PartKind
 from unlatch.simcore.errors import ConfigError
-from unlatch.skills.strategies.pushing import (
-    MET_EARLY_M,
-    drag_spots,
-    inner_spots,
-    is_even,
-    push_shifts,
-)
+from unlatch.skills.strategies.pushing import MET_EARLY_M, drag_spots, inner_spots, is_even, push_shifts
 from unlatch.skills.strategies.ranking import dragged_start
 
 BACK = {"back": ((-0.4, 0.0, -0.3), (-0.38, 0.5, 0.3))}

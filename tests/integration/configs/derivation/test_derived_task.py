@@ -251,17 +251,11 @@ def test_a_sweep_over_paths_and_skills(exported: Path, capsys: pytest.CaptureFix
 
 
 MISTAKES = [
-    (
-        "object=no.urdf skill=open",
-        "'no.urdf' does not exist. Expected a URDF, USD, glTF, SDF, MJCF or the folder of ",
-    ),
+    ("object=no.urdf skill=open", "'no.urdf' does not exist. Expected a URDF, USD, glTF, SDF, MJCF or the folder of "),
     ("object=empty skill=open", "'empty' holds no URDF, USD, SDF, MJCF or glTF with joints, expected one. "),
     ("object=kitchen skill=opn", "skill='opn' cannot derive a task. Did you mean 'open'? "),
     ("object=kitchen skill=open part=dor", "part='dor' is not a part of kitchen. Did you mean 'door'? Parts: door."),
-    (
-        "object=oven skill=open skills.1.order=[hok]",
-        "skills[1].order[0]='hok' is not a strategy of this entry. Did ",
-    ),
+    ("object=oven skill=open skills.1.order=[hok]", "skills[1].order[0]='hok' is not a strategy of this entry. Did "),
     ("object=kitchen skill=open skills.1.order=[hok]", "skills[1].order[0]='hok' is not a strategy of this entry. K"),
     ("object=kitchen skill=open task=open_drawer", "skill=open derives a task, and task=open_drawer names one."),
     ("skill=open", "skill=open needs an object. Expected object=PATH"),

@@ -61,10 +61,7 @@ class TestImages:
         assert (images["rgb_image"].shape, images["rgb_image"].dtype) == ((36, 48, 3), np.uint8)
         links, classes = images["instance_id_segmentation_image"], images["segmentation_image"]
         labels = [images[f"{kind}_labels"].tolist() for kind in ("segmentation", "instance_id_segmentation")]
-        assert labels == [
-            ["nothing", "furniture", "floor"],
-            ["nothing", "turntable/stand", "turntable/plate", "floor"],
-        ]
+        assert labels == [["nothing", "furniture", "floor"], ["nothing", "turntable/stand", "turntable/plate", "floor"]]
         plate = links == 2
         assert 20 < plate.sum() < 600
         np.testing.assert_array_equal(plate, classes == 1)

@@ -7,12 +7,7 @@ from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose, matrix_from_rpy
 from unlatch.simcore.sim.renderers.renderer import RenderRequest
-from unlatch.simcore.sim.visuals.pictures import (
-    framing_camera,
-    link_labels,
-    project_points,
-    take_images,
-)
+from unlatch.simcore.sim.visuals.pictures import framing_camera, link_labels, project_points, take_images
 from unlatch.simcore.sim.world import World, WorldCfg
 
 pytestmark = pytest.mark.integration
