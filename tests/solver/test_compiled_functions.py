@@ -2,8 +2,6 @@
 
 import os
 import stat
-import subprocess
-import sys
 
 import casadi as ca
 import numpy as np
@@ -72,16 +70,6 @@ def test_a_damaged_file_is_built_and_written_again(store, damage):
     path.write_bytes(damage(content))
     assert StoredFunction("double", double, **KEYED).code_digest == whole.code_digest
     assert path.read_bytes() == content
-
-
-def test_the_functions_that_were_not_used_for_longest_are_removed(store, monkeypatch):
-    monkeypatch.setattr(compiled_functions, "MOST_FILES", 2)
-    for k in range(3):
-        used(double, key=str(k))
-        os.utime(store / f"double-{k}.casadi", (k, k))
-    used(never, key="1")
-    used(double, key="3")
-    assert sorted(path.stem for path in store.glob("*.casadi")) == ["double-1", "double-3"]
 
 
 def test_a_path_problem_read_back_gives_the_same_bits(panda, store):
@@ -245,18 +233,3 @@ def test_a_program_is_compiled_when_it_has_run_long_enough(cache, monkeypatch):
     assert program.is_machine_code
     assert program("one", lambda f: f, x).tobytes() == before.tobytes()
     assert CompiledFunction("simple", simple).is_machine_code  # the next process has it from the first call
-
-
-@needs_compiler
-@pytest.mark.slow
-def test_processes_that_compile_the_same_at_once_all_get_it(tmp_path):
-    code = (
-        "import casadi as ca\nfrom unlatch.solver.compiled_functions import StoredFunction, compile_stored\n"
-        "x = ca.SX.sym('x', 2)\n"
-        "f = compile_stored(StoredFunction('both', lambda: ca.Function('both', [x], [ca.sin(x)])))\n"
-        "print('External' in str(f), f([0.5, 1.0])[1])"
-    )
-    env = {**os.environ, "UNLATCH_CACHE_DIR": str(tmp_path), COMPILE_VARIABLE: "now"}
-    start = {"env": env, "stdout": subprocess.PIPE, "text": True}
-    running = [subprocess.Popen([sys.executable, "-c", code], **start) for _ in range(4)]
-    assert [process.communicate(timeout=120)[0].strip() for process in running] == ["True 0.841471"] * 4

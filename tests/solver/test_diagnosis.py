@@ -84,7 +84,6 @@ def test_a_limiting_workspace_face_is_named_with_its_sufficient_place(gantry, ex
 # law of cosines, then the wrist in line; the tool comes back from there
 LONGEST, SHORTEST = math.sqrt(0.25 + 0.24 * math.cos(1.0)) + 0.3, math.sqrt(0.25 + 0.24 * math.cos(0.2)) - 0.3
 ELBOW = math.acos(((LONGEST + 0.04 - TOLERANCE - 0.3) ** 2 - 0.25) / 0.24)
-LOW = np.array([[-9.0, -9.0, 0.2], [9.0, 9.0, 9.0]])
 
 # what the planar arm lacks; what is asked of it; by how much that is missed (None: not known); what limits it;
 # the bounds that it rests on; and what single changes must come to
@@ -137,15 +136,6 @@ def test_what_limits_an_arm_is_named_with_what_would_be_enough(planar_of, explai
     # forwards, or backwards with the hand over the top
     assert {name: abs(found[name]) for name in enough} == pytest.approx(enough, abs=1e-3)
     assert (set(found) == {"asked"}) == (limited_by == "reach")
-
-
-def test_a_workspace_that_forbids_the_only_posture_is_named(explain, planar_of):
-    # near the end of its reach the arm is almost straight, and so its hand almost as low as the target
-    diagnosis, _ = explain(planar_of(workspace=LOW), handle=place([0.97, 0, 0.15]))
-    assert diagnosis.evidence["contradictions"] == []
-    assert diagnosis.evidence["out_of_reach"][0]["limited_by"] == "workspace"
-    assert diagnosis.evidence["active_bounds"][0] == "workspace z_min 0.200 m"
-    assert needed(diagnosis)["z_min"] < 0.2
 
 
 def test_constraints_that_hold_alone_but_not_together_are_reported_as_alternatives_one_line_each(planar, explain):

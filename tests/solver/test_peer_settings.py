@@ -114,13 +114,6 @@ def test_fingers_of_gensim2_that_push_with_their_side_stay_closed(keypoint, pre,
     assert any("the file pushes" in notice for notice in notices) == (width == 0.0)
 
 
-def test_gensim2_success_is_three_tenths_of_the_range_and_said_so():
-    setting, (notice,) = read("gensim2_rigid.yaml")
-    assert (setting.success_mode, setting.success_threshold) == (SuccessMode.fraction, 0.3)
-    assert "within 0.2 of 0 or 1, starting half open" in notice
-    assert (setting.object_keypoint_name_list, setting.post_actuation_motions) == (["rigidbody_object_head"], [])
-
-
 def test_oddities_of_hand_written_files_are_one_line_each():
     setting, notices = read("gensim2_odd.yaml")
     first, second, third, fourth = setting.constraint_list
@@ -154,13 +147,6 @@ def test_oddities_of_hand_written_files_are_one_line_each():
         "post_actuation_motions[1]",
         "contact_pose_index",
     ]
-
-
-def test_a_block_that_contradicts_itself_loads_and_says_so():
-    setting, notices = read("gensim2_contradicting.yaml")
-    assert len(setting.constraint_list) == 3
-    assert "contradict each other" in notices[-1]
-    assert notices[-1].endswith("Kept as it is; no plan exists until one of them is changed or removed.")
 
 
 def test_names_decide_in_interndataengine_and_dropped_fields_are_reported():

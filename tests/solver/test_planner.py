@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.solver.builders import ACROSS, HEAD, ROT, ToyChecker, assert_inside, assert_joins, axis, read_setting
+from tests.solver.builders import HEAD, ToyChecker, assert_inside, assert_joins, read_setting
+from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
-from unlatch.solver.diagnosis import Diagnosis
 from unlatch.solver.explanation import describe_misfit
 from unlatch.solver.goal_search import GoalFinder
 from unlatch.solver.path_solver import PathSolver
@@ -88,15 +88,6 @@ def test_close_plan_pushes_with_closed_fingers(door, request_open, close_setting
     result = found(request, lambda q, s, gripper, allowed: openings.append(gripper))
     assert result.segments[2].s[-1] == pytest.approx(-0.03)
     assert set(openings) == {0.0}
-
-
-def test_a_first_look_finds_a_roll_between_the_preferred_rolls_of_a_push(arm, door, request_open, close_setting):
-    roll = axis(ACROSS, name="fingers aslant", target_axis=ROT, target_inner_product=0.707)
-    look = {"budget": PlanBudget().first_look(), "closed_gripper": True}
-    result = found(request_open(changed(close_setting, roll), 0.4, door(x=0.85, s=0.8), **look))
-    assert result.counts["goals"] > 5  # not the one that the slower solver gives
-    # along and across the bar first, then as it may be
-    assert result.counts["starts"] == 2 * PlanBudget().goal_starts * len(arm.tool_variants())
 
 
 def test_a_request_gives_the_same_plan_after_other_requests(request_open):
@@ -198,13 +189,6 @@ def test_a_larger_budget_is_not_advised_where_it_is_proved_that_no_pose_meets_th
     assert "planner.work" not in result.diagnosis.message
 
 
-def test_a_search_over_plans_leaves_out_that_one_of_them_stopped():
-    diagnosis = Diagnosis("path_infeasible", "The path ends.", {"stage": "path"})
-    stopped = diagnosis.with_stop({"goals": 1, "candidates": 2, "queries": 3})
-    assert "stopped after 1 goals" in stopped.message
-    assert stopped.without_stop() == diagnosis.without_stop() == diagnosis
-
-
 def test_plans_that_share_a_meter_share_its_work(request_open):
     budget = PlanBudget().with_work(2000)
     first, second = (plan(request_open(budget=budget), lambda *_: ("panda_hand", "wall")) for _ in range(2))
@@ -250,6 +234,17 @@ def test_the_fingers_may_meet_the_part_at_a_listed_post_motion(listed):
     assert_joins(later.segments)
 
 
+@pytest.mark.slow
+def test_an_obstacle_between_goal_and_a_later_contact_is_reported(arm, drawer, listed):
+    def lip(q, *_):
+        above = arm.kinematics.pose(q) @ arm.tool_keypoints["tool_head"] - drawer().keypoints[HEAD]
+        return ("panda_hand", "box/lip") if 0.02 < above[2] < 0.04 and np.abs(above[:2]).max() < 0.01 else None
+
+    result = plan(listed(["move-up", 0.06], ["move-backward", -0.1], contact_pose_index=3), lip)
+    assert not result.found
+    assert result.diagnosis.evidence["ended_at"]["approach: panda_hand and box/lip"] > 0
+
+
 STEPS = {None: 24, 0.01: 75, 0.05: 15, 0.5: 8}
 """Waypoints by the largest joint step between two [rad]; without one, as many as the budget gives."""
 
@@ -292,6 +287,11 @@ def test_a_leaning_hand_that_pushed_the_part_steps_away_from_its_face(arm, door,
     way, back = way / np.linalg.norm(way), (first.p - last.p) / np.linalg.norm(first.p - last.p)
     lean = np.arccos(first.R @ arm.approach_axis() @ way)
     assert np.arccos(back @ way) == pytest.approx(0.5 * lean, abs=0.02)
+
+
+def test_joints_of_the_wrong_length_are_refused(request_open):
+    with pytest.raises(ConfigError, match="q_current must hold 7 finite joint positions"):
+        replace(request_open(), q_current=np.zeros(6))
 
 
 def test_the_goal_nearest_to_the_preferred_joints_comes_first(arm, request_open):

@@ -68,12 +68,6 @@ def test_every_experiment_composes(name: str):
 
 
 @pytest.mark.slow
-def test_the_command_line_overrides_an_experiment():
-    cfg = read("experiment=training_set successes=5 randomization=none")
-    assert (cfg.successes, cfg.randomization.name, cfg.camera.name, cfg.render) == (5, "none", "front_wrist", True)
-
-
-@pytest.mark.slow
 def test_an_experiment_that_sweeps_is_every_combination():
     found = jobs("-m experiment=difficulty task=open_drawer")
     assert [job.cfg.randomization.name for job in found] == ["none", "light", "full"]

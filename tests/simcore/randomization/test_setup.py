@@ -175,20 +175,6 @@ class TestRules:
             assert made.masses() == [mass] * 2
             assert made.ball.get("inertia") == pytest.approx(np.array([moments] * 2))
 
-    def test_an_effort_of_an_interval_pushes_for_one_step_and_one_of_a_reset_until_the_next(self, stage):
-        made, speeds = stage(1), [0.0]
-        with made.rules():
-            with gate(None):
-                rig(joint_efforts=[4.8, 0.0])
-            with gate(2):
-                rig("additive", joint_efforts=[48.0, 0.0])
-        for number in range(6):
-            step([0] if number == 0 else [])
-            made.world.step()
-            speeds.append(float(made.rig.get("joint_velocities")[0][0]))
-        # the sled of 2 kg gains 4.8 N / 2 kg / 240 Hz in every step, and eleven times that in those of the interval
-        assert np.diff(speeds) == pytest.approx([0.01, 0.01, 0.11, 0.01, 0.11, 0.01], rel=0.02)
-
 
 @pytest.mark.parametrize("inds", [[1], np.array([1], dtype=np.int32)])
 def test_reset_inds_is_a_list_or_an_array(stage, inds):

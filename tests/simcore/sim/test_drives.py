@@ -134,6 +134,12 @@ class TestImpedance:
         moved = follow(arm, world, 0.0, seconds=2.0)
         assert moved[joint] == pytest.approx(3.0 / arm.cfg.stiffness[joint], rel=0.02)
 
+    def test_a_joint_returns_to_its_target_without_swinging(self, arm, world):
+        arm.reset(np.array(arm.cfg.home) + 0.05 * np.eye(7)[1], gripper_m=0.08)
+        errors = [follow(arm, world, 0.0, seconds=DT)[1] for _ in range(240)]
+        assert min(errors) > -0.02 * 0.05
+        assert abs(errors[-1]) < 1e-4
+
     def test_without_armatures_it_accelerates_as_the_torques_read_back_say_which_stay_within_the_limits(self, world):
         arm = make_arm(world, armature=[0.0] * 7)  # Bullet's inverse dynamics knows none
         body, limits, saturated = arm._body, np.array(arm.cfg.max_effort), False
