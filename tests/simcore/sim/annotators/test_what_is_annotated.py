@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from unlatch.simcore.catalogs import RENDERERS
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.annotators.annotation import AnnotationCfg, annotate
@@ -69,7 +68,6 @@ def test_boxes_end_at_the_edge_of_the_image(take, T_world_camera, cube):
     assert found["occlusion"][0] == 0.0
 
 
-@pytest.mark.parametrize("world", RENDERERS.own_names(), indirect=True)
 def test_parts_follow_their_joint_and_have_the_labels_of_their_body(take, cupboard, T_world_camera):
     cupboard.set_joint_positions(["hinge"], [-0.9])
     shot = take(semantic_types=["class", "part"])
