@@ -60,3 +60,10 @@ def test_a_value_may_refer_to_another_key(validator, reference):
     content = yaml.safe_load(yaml_files("task")["open_drawer"].read_text(encoding="utf-8"))
     content["task"]["settle_s"] = reference
     assert list(validator.iter_errors(content)) == []
+
+
+def test_keys_are_described():
+    schema = task_schema()
+    described = schema["$defs"]["TaskCfg"]["properties"]["max_duration_s"]
+    assert described["description"].startswith("Simulated time after which an episode is a `timeout`")
+    assert set(schema["$defs"]) >= {"skill_open", "skill_close", "skill_rotate", "sensor_camera", "PlannerSettingCfg"}

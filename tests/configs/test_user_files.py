@@ -63,6 +63,11 @@ def test_a_file_without_settings_raises_an_error_of_one_line(tmp_path, content, 
     assert "\n" not in caught.value.message
 
 
+def test_a_missing_file_raises_an_error(tmp_path):
+    with pytest.raises(ConfigError, match=r"nowhere.yaml is not a file. Expected a YAML file"):
+        read_setting_file(tmp_path / "nowhere.yaml")
+
+
 def test_references_of_another_system_are_resolved_where_they_lead_to_something():
     tree = {
         "tasks": [

@@ -62,6 +62,14 @@ def test_a_late_command_arrives_after_the_latency_unless_a_reset_forgets_it(join
     assert sent(joint, 5.0, 6.0, 7.0) == [0.0, 0.0, 5.0]
 
 
+def test_a_dropped_command_leaves_the_last_one_in_place(joint):
+    assert sent(joint, 1.0) == [1.0]
+    joint.signals.dropped = True
+    assert sent(joint, 2.0, 3.0) == [1.0, 1.0]
+    joint.signals.dropped = False
+    assert sent(joint, 4.0) == [4.0]
+
+
 def load_arm(world):
     cfg = load_robot("franka_panda")
     robot = Robot(world, cfg, model_path("franka_panda"), T_world_root=Pose.identity())

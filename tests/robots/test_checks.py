@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from unlatch.robots.catalog import ROBOTS
-from unlatch.robots.checks import OTHER_FRICTION, check_robot, limit_problems
+from unlatch.robots.checks import OTHER_FRICTION, check_robot, limit_problems, model_problems
 from unlatch.robots.models import model_path
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.sim.world import World
@@ -93,6 +93,12 @@ def test_pads_of_a_robot_outside_the_catalog_may_not_be_stickier_either():
 def test_only_the_fingers_of_the_real_robot_may_touch_an_object(change, message):
     first = next(limit_problems(changed(change), object_friction=0.8))
     assert first.message.startswith(message)
+
+
+def test_a_second_arm_that_the_model_lacks_is_named_by_its_index():
+    robot = ROBOTS.load("franka_panda")()
+    robot.arms.append(replace(robot.arms[0], name="right", base_link="panda_link00"))
+    assert [problem.values["key"] for problem in model_problems(robot)] == ["robot.arms[1].base_link"]
 
 
 def test_the_checked_frictions_are_those_of_the_scene():

@@ -152,6 +152,15 @@ def test_the_robots_of_an_extra_name_it_where_it_is_missing(monkeypatch):
             model_path(name)
 
 
+def test_elements_that_are_no_shapes_stay(tmp_path):
+    urdf = tmp_path / "a.urdf"
+    urdf.write_text('<robot name="a"><link name="base"/></robot>', encoding="utf-8")
+    robot = parse_xml(urdf)
+    before = ET.tostring(robot)
+    assert mend_hands(robot, urdf) == []
+    assert ET.tostring(robot) == before
+
+
 LIMITS = {
     "radians": ([("revolute", -6.28, 6.28), ("prismatic", 0, 0.4)], [], [(-6.28, 6.28), (0, 0.4)]),
     "degrees": (

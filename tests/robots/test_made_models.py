@@ -162,3 +162,11 @@ def test_the_coupled_joints_of_the_robotiq_follow_its_motor_under_load():
         positions = robot.body.joint_states(arm.cfg.gripper.joints)[0]
         assert arm.gripper_opening_m == pytest.approx(0.03, abs=2e-3)
     assert np.ptp(np.sign(arm.cfg.gripper.closed) * positions) < np.deg2rad(1.0), positions
+
+
+@needs_models
+def test_the_fr3_is_the_macro_of_its_package_without_a_prefix():
+    model = read_urdf(model_path("fr3"))
+    assert model.root == "fr3_link0"
+    joints = [*(f"fr3_joint{i}" for i in range(1, 8)), "fr3_finger_joint1", "fr3_finger_joint2"]
+    assert [joint.name for joint in model.joints.values() if joint.moves] == joints

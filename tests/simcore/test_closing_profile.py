@@ -17,6 +17,11 @@ def test_a_catch_holds_at_the_stop_and_resists_on_the_way_in():
     assert catch(0.01) == catch(0.3) == 0.0
 
 
+def test_a_catch_without_a_force_to_get_in_never_pushes_open():
+    forces = [catch_force(x, leave=30.0, enter=0.0, reach=0.005) for x in np.linspace(0.0, 0.02, 200)]
+    assert min(forces) == pytest.approx(0.0, abs=1e-12)
+
+
 def test_the_force_has_no_jump_and_no_kink():
     openings = np.linspace(-0.002, 0.012, 14001)  # a micrometre apart
     forces = np.array([catch(x) for x in openings])

@@ -127,6 +127,10 @@ def test_a_value_out_of_its_range_is_named_with_its_key(changes, message):
     assert caught.value.message.startswith(message)
 
 
+def test_values_that_are_left_out_pass():
+    check_ranges(Lamp(power_w=60.0, share=None, sizes_m=[0.1]))
+
+
 def test_a_type_without_a_range_has_none():
     assert find_range(str) is None
     assert find_range(list[int] | None) is None

@@ -112,6 +112,11 @@ def test_a_plugin_whose_module_raises_anything_is_named(catalog, points, tmp_pat
     assert "plugin_that_raises" not in sys.modules
 
 
+def test_a_catalog_without_a_group_has_its_built_in_entries_only(points):
+    points.append(entry_point("flip", "collections:deque"))
+    assert Catalog("term", {"plane": CatalogEntry("collections:deque", "")}).names() == ["plane"]
+
+
 @pytest.mark.parametrize("asked", ["unlatch>=99", "unlatch<0.1"])
 def test_a_plugin_for_another_version_of_ours_is_named(catalog, points, asked):
     points.append(entry_point("flip", "collections:deque", dist=FakeDistribution(requires=["numpy", asked])))

@@ -31,6 +31,12 @@ def test_a_value_is_a_copy_that_does_not_change():
         before[0] = 9.0
 
 
+def test_tags_are_a_set():
+    assert Buffer(tags=["rgb", "image", "rgb"]).tags == {"rgb", "image"}
+    with pytest.raises(RecordingError, match=r"Tags of a buffer are a list of names, got the text 'rgb'"):
+        Buffer(tags="rgb")
+
+
 @pytest.mark.parametrize(
     ("value", "message"),
     [

@@ -85,6 +85,11 @@ def test_only_the_newest_objects_stay(temporary, monkeypatch):
     assert sorted(path.name for path in folder.parent.iterdir()) == ["a", "c"]
 
 
+def test_files_may_lie_in_folders_of_their_own(temporary):
+    folder = scratch_files("object-7", {"source/meshes/door.obj": b"v 0 0 0", "object.urdf": b""})
+    assert (folder / "source" / "meshes" / "door.obj").read_bytes() == b"v 0 0 0"
+
+
 def test_deleted_temporary_files_are_written_again(temporary):
     folder = scratch_files("a", {"f": b"1"})
     (folder / "f").unlink()

@@ -64,6 +64,13 @@ def test_the_load_of_a_drawer_is_its_friction_damping_and_inertia():
     assert steady_load(knob, turned, opens=True) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("category", ["drawer", "microwave", "pot", "faucet"])
+def test_a_joint_with_more_friction_is_a_heavier_load(category):
+    asset, part = part_of(category)
+    rougher = replace(asset, friction={**asset.friction, part.joint: asset.friction[part.joint] + 1.0})
+    assert load(rougher) > load(asset)
+
+
 def test_the_force_of_a_catch_adds_to_the_load():
     asset = generated("microwave")
     catch = ClosingForces(Catch(leave_n=20.0, reach_m=0.005))

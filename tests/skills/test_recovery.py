@@ -83,6 +83,12 @@ def test_disturbed_targets_keep_the_limits_of_the_arm_even_with_wild_noise():
     assert np.all(np.abs(np.diff(speed, axis=0)) / FRAME_S <= arm.max_acceleration * (1 + 1e-6))
 
 
+def test_a_seed_gives_the_same_noise_again():
+    first, again, other = (disturbed_plan(seed, free_rad=0.03)[1] for seed in (3, 3, 4))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
 @pytest.mark.parametrize(("share", "signs"), [(0.0, {1.0}), (0.5, {-1.0, 1.0}), (1.0, {-1.0})])
 def test_a_part_is_pushed_to_where_it_has_room_until_it_has_moved_or_is_fast(share, signs):
     asset, part = part_of("drawer")

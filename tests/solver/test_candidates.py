@@ -1,5 +1,7 @@
 """Variety: with 0 the plan depends on the scene alone and changes little with it, with 1 plans of one scene differ."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -52,6 +54,13 @@ def test_with_variety_0_the_plan_depends_neither_on_random_numbers_nor_its_goal_
 
 
 @pytest.mark.slow
+def test_with_variety_0_the_goal_changes_little_in_most_small_moves_of_the_object(pulled, drawer):
+    goals = [goal_of(pulled(0.0, scene=drawer(y=0.1 + 0.005 * i))).q for i in range(7)]
+    # a posture ends somewhere, and the arm must take another one there
+    assert np.median(np.abs(np.diff(goals, axis=0)).max(axis=1)) < 0.05
+
+
+@pytest.mark.slow
 def test_with_variety_1_plans_of_one_scene_differ_and_meet_the_constraints(arm, pulled, drawer):
     results, scene = [pulled(1.0, seed=seed, grasp_room_m=0.04) for seed in range(3)], drawer()
     heads = [goal_of(r).T_base_ee @ arm.tool_keypoints["tool_head"] for r in results]
@@ -68,6 +77,12 @@ def test_with_variety_1_plans_of_one_scene_differ_and_meet_the_constraints(arm, 
     line = (q[-1] - q[0]) / np.linalg.norm(q[-1] - q[0])
     beside = (q - q[0]) - np.outer((q - q[0]) @ line, line)
     assert np.linalg.norm(beside, axis=1).max() > 0.02
+
+
+@pytest.mark.parametrize("variety", [0.0, 1.0])
+def test_listed_motions_plan_with_every_variety(pulled, open_setting, variety):
+    setting = replace(open_setting, post_actuation_motions=[["move-backward", -0.1]])
+    assert pulled(variety, setting=setting, follow_to=None).found
 
 
 @pytest.mark.parametrize(("variety", "slowest"), [(0.0, 1.0), (0.5, 0.75), (1.0, 0.5)])

@@ -72,6 +72,16 @@ def test_a_damaged_file_is_built_and_written_again(store, damage):
     assert path.read_bytes() == content
 
 
+def test_the_functions_that_were_not_used_for_longest_are_removed(store, monkeypatch):
+    monkeypatch.setattr(compiled_functions, "MOST_FILES", 2)
+    for k in range(3):
+        used(double, key=str(k))
+        os.utime(store / f"double-{k}.casadi", (k, k))
+    used(never, key="1")
+    used(double, key="3")
+    assert sorted(path.stem for path in store.glob("*.casadi")) == ["double-1", "double-3"]
+
+
 def test_a_path_problem_read_back_gives_the_same_bits(panda, store):
     built = PathProgram(panda, SHAPE)._build(panda)
     read = StoredFunction("path_problem", never, key=function_key(panda, SHAPE)).function

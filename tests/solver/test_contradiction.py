@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.solver.builders import RowTerm, X, Y, Z
-from unlatch.simcore.geometry import third_side_range, unit
+from unlatch.simcore.geometry import matrix_from_axis_angle, third_side_range, unit
 from unlatch.solver.contradiction import (
     AngleCondition,
     LinearCondition,
@@ -76,6 +76,14 @@ PAIRS = {
         RIGHT_ANGLE - 0.5,
     ),
     "there and back": ({"there": parallel(BACK, X, 0.2), "back": at(BACK, X, 180, 0.3)}, math.pi - 0.5),
+    "tool axes and targets at different angles": (
+        {"back": parallel(BACK, Z, 0.1), "across": parallel(ACROSS, tilted(60), 0.2)},
+        math.radians(30) - 0.3,
+    ),
+    "oblique angles to oblique targets": (
+        {"back": at(BACK, Z, 40, 0.05), "across": parallel(ACROSS, tilted(20), 0.05)},
+        math.radians(30) - 0.1,
+    ),
     "both too far from two targets": (
         {"first": at(BACK, Z, 170, 0.05), "second": at(BACK, tilted(60), 170, 0.05)},
         math.radians(40) - 0.1,
@@ -93,6 +101,14 @@ PAIRS = {
         APART_M - math.sqrt(3.0) * 0.01,
     ),
     "a place away from its plane": ({"place": place(), "plane": PlaneRow(HEAD, Z, AHEAD + 0.2 * Z, 2e-3)}, 0.2 - 3e-3),
+    "a place too far from the plane of another keypoint": (
+        {"place": place(), "plane": PlaneRow(TAIL, X, AHEAD - 0.2 * X, 2e-3)},
+        0.2 - 3e-3 - APART_M,
+    ),
+    "a tilted plane and the corner of the box of a place": (
+        {"place": place(tolerance=1e-2), "plane": PlaneRow(HEAD, SLANT, AHEAD + 0.1 * SLANT, 0)},
+        0.1 - math.sqrt(3.0) * 1e-2,
+    ),
     "two parallel planes": (
         {"low": PlaneRow(HEAD, Z, AHEAD, 0.01), "high": PlaneRow(TAIL, -Z, AHEAD + 0.3 * Z, 0.02)},
         0.3 - 0.03 - APART_M,
@@ -171,6 +187,11 @@ def test_a_place_that_pushes_the_hand_out_of_the_workspace_is_named_with_the_dir
     assert contradictions(rows, BOX + 0.5 * np.array([[-1.0], [1.0]])) == []
 
 
+def test_a_plane_beyond_the_workspace_is_named():
+    (found,) = contradictions({"plane": PlaneRow(HEAD, Z, np.array([0.0, 0.0, 1.5]), 0.01)})
+    assert (found.labels, found.out_by) == (("plane",), pytest.approx(0.4 - 0.01 - 0.1034, abs=1e-9))
+
+
 def test_a_cost_takes_no_part():
     assert contradictions({"here": place(), "wish": PointRow(HEAD, AHEAD + SHIFT, 0.0, weight=5.0)}) == []
 
@@ -220,6 +241,12 @@ def test_nothing_feasible_is_called_a_contradiction():
         assert find_row_contradictions(rows, [str(i) for i in range(len(rows))], BOX) == []
 
 
+def test_rotations_of_vectors_are_those_of_axis_and_angle():
+    vectors = np.vstack([np.random.default_rng(7).normal(size=(20, 3)), np.zeros((1, 3)), [[1e-9, 0.0, 0.0]]])
+    expected = [matrix_from_axis_angle(v, np.linalg.norm(v)) if np.any(v) else np.eye(3) for v in vectors]
+    np.testing.assert_allclose(rotations_of_vectors(vectors), expected, atol=1e-9)
+
+
 def test_derivatives_of_conditions_are_those_of_finite_differences():
     rng = np.random.default_rng(7)
     R, step = rotations_of_vectors(rng.normal(size=(30, 3))), 1e-6 * rng.normal(size=3)
@@ -257,3 +284,9 @@ def test_three_cones_that_share_no_direction_are_proved_to(margin):
     assert search_rotation(asked)[1].max() > SLACK
     assert proves_no_rotation(asked)
     assert search_rotation(feasible)[1].max() <= SLACK
+
+
+def test_what_can_be_is_not_proved_impossible_and_each_two_of_three_cones_share_a_direction():
+    asked, feasible = ([AngleCondition(Z, axis, 0.0, widest) for axis in (X, Y, Z)] for widest in (0.9, 0.96))
+    assert not proves_no_rotation(feasible)
+    assert all(search_rotation(pair)[1].max() <= SLACK for pair in combinations(asked, 2))

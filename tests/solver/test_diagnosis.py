@@ -15,7 +15,7 @@ from unlatch.solver.diagnosis import MESSAGE_LENGTH, Diagnosis, compose_message
 from unlatch.solver.elastic import constraint_elements, relaxations
 from unlatch.solver.explanation import explain_goal
 from unlatch.solver.solution import Solution
-from unlatch.solver.term import AxisRow, PointRow
+from unlatch.solver.term import AxisRow, PlaneRow, PointRow
 
 HEAD = np.array([0.1, 0.0, 0.0])
 TOLERANCE = 1e-3
@@ -136,6 +136,12 @@ def test_what_limits_an_arm_is_named_with_what_would_be_enough(planar_of, explai
     # forwards, or backwards with the hand over the top
     assert {name: abs(found[name]) for name in enough} == pytest.approx(enough, abs=1e-3)
     assert (set(found) == {"asked"}) == (limited_by == "reach")
+
+
+def test_a_plane_out_of_reach_is_reported_in_metres(gantry, explain):
+    diagnosis, _ = explain(gantry, on_the_plane=PlaneRow(HEAD, Z, np.array([0.0, 0.0, 1.3]), 0.01))
+    assert out_by(diagnosis) == pytest.approx({"on the plane": 0.29}, abs=1e-6)
+    assert diagnosis.evidence["active_bounds"] == ["z at its upper limit 1.000 m"]
 
 
 def test_constraints_that_hold_alone_but_not_together_are_reported_as_alternatives_one_line_each(planar, explain):

@@ -94,6 +94,12 @@ def test_a_door_ends_where_the_hand_may_lean_no_further(wide, door):
     assert "(0.0 to 34." in found.message
 
 
+def test_a_door_that_a_stiff_hand_cannot_follow_ends_at_once(wide, door):
+    found = failed_path(wide, door(), [0.5, 0.2, 0.2], 1.2).explain()
+    assert found.evidence["reached_s"] < 0.01
+    assert found.evidence["stopped_by_kinds"] == ["reach"]
+
+
 def test_a_drawer_goes_on_in_sliding_fingers_until_they_may_slide_no_further(gantry, drawer):
     # the line on which the fingers may slide lies along the way of the drawer
     across = replace(drawer(), axes={**drawer().axes, CONTACT: X})

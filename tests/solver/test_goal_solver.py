@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.solver.builders import CONTACT, HEAD, TAIL, RowTerm, assert_inside, setting_of, solve_all
+from tests.solver.builders import CONTACT, HEAD, TAIL, RowTerm, X, Z, assert_inside, setting_of, solve_all
 from unlatch.simcore.errors import ConfigError, NoSolutionError
 from unlatch.simcore.geometry import angle_between
 from unlatch.solver.goal_solver import GoalSolver
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.program import program_of
 from unlatch.solver.start_library import start_library_of
-from unlatch.solver.term import ExpressionRow, RowKind
+from unlatch.solver.term import AxisRow, ExpressionRow, RowKind
 
 
 @pytest.fixture
@@ -64,6 +64,13 @@ def test_what_is_out_of_reach_is_not_found_says_how_far_and_has_no_joints(solver
     assert caught.value.residuals == solution.residuals
 
 
+def test_limits_that_exclude_the_only_goal_are_named(arm, door, open_setting):
+    low = replace(arm, q_upper=np.where(np.arange(7) == 3, -2.9, arm.q_upper), symmetric_gripper=False)
+    solution = GoalSolver(low).solve(open_setting.constraint_list, door(x=0.85), q_reference=low.q_home)
+    assert not solution.found
+    assert any(bound.startswith("panda_joint4 at its upper limit -2.900") for bound in solution.active_bounds)
+
+
 @pytest.mark.parametrize("weight", [1e2, 1e6])
 def test_a_cost_of_any_weight_moves_the_solution_and_is_reported(solver, arm, door, open_setting, weight):
     names = {"keypoint_name": "tool_tail", "target_keypoint_name": TAIL}
@@ -82,6 +89,16 @@ def test_a_cost_of_any_weight_moves_the_solution_and_is_reported(solver, arm, do
     assert solution.cost == pytest.approx(near + weight * away, rel=1e-6)
     free = solver.solve(open_setting.constraint_list, scene, q_reference=arm.q_home)
     assert away < squared_distance(free)
+
+
+@pytest.mark.slow
+def test_a_range_of_angles_need_not_lie_evenly_about_the_wanted_one(solver, arm, door):
+    near, wide = RowTerm(AxisRow(Z, X, 0.0, 0.05, 0.0), "near"), RowTerm(AxisRow(Z, X, 0.3, 1.2, 0.4), "wide")
+    refused = solver.solve([near, wide], door(), q_reference=arm.q_home, waves=1)
+    assert not refused.found
+    assert sum(r.excess for r in refused.residuals) >= 0.24
+    alone = solver.solve([wide], door(), q_reference=arm.q_home)
+    assert 0.3 - 1e-6 <= angle_between(arm.kinematics.pose(alone.q).R @ Z, X) <= 1.2 + 1e-6
 
 
 def _height(R, p, numbers):

@@ -65,6 +65,11 @@ def test_the_way_around_is_shortened(move, monkeypatch):
     assert np.median(short) < 0.8 * np.median(searched), (short, searched)
 
 
+def test_the_same_seed_gives_the_same_way_and_another_seed_another(move):
+    first, other, again = (move(post, seed).q.tobytes() for seed in (3, 4, 3))
+    assert first == again != other
+
+
 def test_no_way_ends_within_the_budget_and_names_the_pair(move):
     motion = move(lambda q, *_: ("panda_hand", "shelf") if abs(q[0]) < 0.2 else None, max_queries=500)
     assert not motion.found
@@ -152,6 +157,10 @@ def test_a_transit_leads_from_rest_to_rest_between_the_ends_and_counts_its_queri
     assert found.margin_rad == pytest.approx(np.minimum(segment.q - arm.q_lower, arm.q_upper - segment.q).min())
     assert all(hit(q) is None for q in segment.q)
     assert budget.meter.spent == found.counts["queries"] > 0
+
+
+def test_a_slower_pace_takes_longer(transit):
+    assert len(transit(pace=0.5).segments[0]) > 1.5 * len(transit().segments[0])
 
 
 def test_an_end_that_is_blocked_is_named(transit):

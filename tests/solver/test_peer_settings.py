@@ -114,6 +114,13 @@ def test_fingers_of_gensim2_that_push_with_their_side_stay_closed(keypoint, pre,
     assert any("the file pushes" in notice for notice in notices) == (width == 0.0)
 
 
+def test_gensim2_success_is_three_tenths_of_the_range_and_said_so():
+    setting, (notice,) = read("gensim2_rigid.yaml")
+    assert (setting.success_mode, setting.success_threshold) == (SuccessMode.fraction, 0.3)
+    assert "within 0.2 of 0 or 1, starting half open" in notice
+    assert (setting.object_keypoint_name_list, setting.post_actuation_motions) == (["rigidbody_object_head"], [])
+
+
 def test_oddities_of_hand_written_files_are_one_line_each():
     setting, notices = read("gensim2_odd.yaml")
     first, second, third, fourth = setting.constraint_list
@@ -159,6 +166,16 @@ def test_names_decide_in_interndataengine_and_dropped_fields_are_reported():
     ignored = ["actuation_time", "pre_actuation_times", "post_actuation_times", "mobile_move"]
     rewritten = ["constraint_list[0].type", "constraint_list[1] 'hand_parallel_to_link0_edge_door'"]
     assert places(notices) == rewritten + ignored
+
+
+def test_without_a_pre_motion_index_two_is_the_first_post_motion():
+    setting, notices = read("interndata_task.yaml", 1)
+    assert (setting.goal_index, setting.contact_index) == (1, 2)
+    assert (setting.success_threshold, setting.success_mode) == (0.07, SuccessMode.normal)
+    assert setting.constraint_list[0].tolerance == 1e-6
+    assert setting.constraint_list[2].target_axis_frame == "object"
+    assert setting.keypose_random_range.orientation.lower == [-45.0, 0.0, 0.0]
+    assert len(notices) == 5
 
 
 def test_rotate_may_leave_out_its_threshold_and_a_type_bows_to_the_name():
@@ -247,6 +264,20 @@ def test_any_value_in_any_place_loads_or_is_one_line(name):
     assert len(refused) > 20
     assert loaded > 15  # an unknown type of a constraint is refused
     assert not any("\n" in message for message in refused)
+
+
+def test_a_known_type_without_its_fields_is_read_by_those_there_are():
+    setting, notices = peer(point(TAIL, type="frame_axis_parallel"))
+    assert setting.constraint_list[1].TYPE == "point2point_constraint"
+    assert notices == [
+        f"{P}.constraint_list[1].type: frame_axis_parallel read as point2point_constraint from its fields."
+    ]
+
+
+def test_a_key_left_empty_is_as_good_as_none():
+    setting, notices = peer(cost_list=None, additional_labels=None, keypose_random_range=None, success_mode=None)
+    assert notices == []
+    assert (setting.cost_list, setting.additional_labels, setting.keypose_random_range.is_zero) == ([], {}, True)
 
 
 def test_an_axis_letter_a_noise_key_of_theirs_and_an_index_after_the_last_keyframe_are_read():

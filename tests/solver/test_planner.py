@@ -6,9 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.solver.builders import HEAD, ToyChecker, assert_inside, assert_joins, read_setting
+from tests.solver.builders import ACROSS, HEAD, ROT, ToyChecker, assert_inside, assert_joins, axis, read_setting
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
+from unlatch.solver.diagnosis import Diagnosis
 from unlatch.solver.explanation import describe_misfit
 from unlatch.solver.goal_search import GoalFinder
 from unlatch.solver.path_solver import PathSolver
@@ -90,6 +91,15 @@ def test_close_plan_pushes_with_closed_fingers(door, request_open, close_setting
     assert set(openings) == {0.0}
 
 
+def test_a_first_look_finds_a_roll_between_the_preferred_rolls_of_a_push(arm, door, request_open, close_setting):
+    roll = axis(ACROSS, name="fingers aslant", target_axis=ROT, target_inner_product=0.707)
+    look = {"budget": PlanBudget().first_look(), "closed_gripper": True}
+    result = found(request_open(changed(close_setting, roll), 0.4, door(x=0.85, s=0.8), **look))
+    assert result.counts["goals"] > 5  # not the one that the slower solver gives
+    # along and across the bar first, then as it may be
+    assert result.counts["starts"] == 2 * PlanBudget().goal_starts * len(arm.tool_variants())
+
+
 def test_a_request_gives_the_same_plan_after_other_requests(request_open):
     first, _, second = (found(request_open(follow_to=s)) for s in (0.8, 0.4, 0.8))
     assert [s.q.tobytes() for s in first.segments] == [s.q.tobytes() for s in second.segments]
@@ -113,6 +123,17 @@ def test_a_goal_that_collides_is_passed_over_for_another(request_open):
     free = found(request_open()).keyframes[2].q
     other = found(request_open(), lambda q, *_: ("panda_link5", "shelf") if np.abs(q - free).max() < 0.3 else None)
     assert np.abs(other.keyframes[2].q - free).max() > 0.3
+
+
+@pytest.mark.slow
+def test_a_blocked_way_is_gone_around_and_said(arm, request_open):
+    def post(q, *_):
+        p = arm.kinematics.pose(q).p
+        return ("panda_hand", "post") if 0.33 < p[0] < 0.37 and p[2] > 0.3 and abs(p[1]) < 0.3 else None
+
+    result = found(request_open(), post)
+    assert all(post(q) is None for q in result.segments[0].q[::2])
+    assert "is blocked by panda_hand and post" in result.notices[0]
 
 
 def test_the_slower_solver_runs_if_no_found_goal_serves(request_open, monkeypatch):
@@ -187,6 +208,13 @@ def test_a_larger_budget_is_not_advised_where_it_is_proved_that_no_pose_meets_th
     assert budget.meter.is_spent
     assert result.diagnosis.is_proved
     assert "planner.work" not in result.diagnosis.message
+
+
+def test_a_search_over_plans_leaves_out_that_one_of_them_stopped():
+    diagnosis = Diagnosis("path_infeasible", "The path ends.", {"stage": "path"})
+    stopped = diagnosis.with_stop({"goals": 1, "candidates": 2, "queries": 3})
+    assert "stopped after 1 goals" in stopped.message
+    assert stopped.without_stop() == diagnosis.without_stop() == diagnosis
 
 
 def test_plans_that_share_a_meter_share_its_work(request_open):
@@ -269,6 +297,13 @@ def test_an_offset_moves_the_goal_in_the_ee_frame(arm, request_open, open_settin
     request = request_open(changed(open_setting, modify_actuation_motion=["translate_z", 0.01]))
     contact = plan(request).keyframes[1].T_base_ee @ (arm.tool_keypoints["tool_head"] - [0, 0, 0.01])
     assert np.linalg.norm(contact - request.scene.keypoints[HEAD]) < 2.5e-3
+
+
+def test_a_turn_of_the_noise_is_about_the_hand_and_in_degrees(arm, request_open, open_setting):
+    turned = changed(open_setting, keypose_random_range={"orientation": {"x_min": 12.0, "x_max": 12.0}})
+    request, head = request_open(turned), arm.tool_keypoints["tool_head"]
+    off_m = np.linalg.norm(found(request).keyframes[1].T_base_ee @ head - request.scene.keypoints[HEAD])
+    assert off_m == pytest.approx(2.0 * np.linalg.norm(head) * np.sin(np.radians(6.0)), abs=2.5e-3)
 
 
 def test_a_given_slip_is_used_and_no_retreat_is_planned_if_none_is_asked(request_open):

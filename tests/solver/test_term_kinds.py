@@ -27,6 +27,7 @@ from unlatch.simcore.registry import Catalog
 from unlatch.simcore.sim.pose_estimate_error import PoseEstimateError
 from unlatch.skills.open import Open
 from unlatch.solver import term_kinds
+from unlatch.solver.explanation import explain_goal
 from unlatch.solver.goal_solver import GoalSolver
 from unlatch.solver.parameter_layout import POINT_WEIGHT, RowCounts
 from unlatch.solver.program import program_of
@@ -293,3 +294,18 @@ def test_a_goal_that_a_foreign_term_asks_for_is_found_and_holds(arm, door):
     others = solve_all(GoalSolver(arm), asked, scene, q_reference=arm.q_home)
     assert len(others) > 3
     assert all(other.found for other in others)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("installed")
+def test_a_foreign_term_that_cannot_hold_is_named(arm, door):
+    near = point(tolerance=0.01, keypoint_name="tool_tail", name="at the handle")
+    asked, scene = setting_of(FOREIGN, near).constraint_list, door()
+    best = GoalSolver(arm).solve(asked, scene, q_reference=arm.q_home)
+    assert not best.found
+    diagnosis, _ = explain_goal(asked, arm, scene, best)
+    assert diagnosis.code == "plan_infeasible"
+    assert "two hands away" in diagnosis.message or "at the handle" in diagnosis.message
+    out = diagnosis.evidence["constraints"]
+    missing = sum(entry["out_by"] for entry in (out.values() if isinstance(out, dict) else out))
+    assert missing >= (0.2 - 1e-3 - 0.01 * np.sqrt(3.0)) / np.sqrt(3.0) - 1e-3

@@ -125,6 +125,16 @@ def test_a_path_on_which_the_timing_crawled_takes_no_longer_than_its_steps(arm):
     assert least < len(samples) < 2.0 * least
 
 
+@pytest.mark.parametrize("count", [3, 8])
+def test_a_path_that_turns_sharply_before_its_end_has_a_timing(arm, count):
+    along, back = np.array([-67, -24, -3, -53, 8, 38, -3]), np.array([4, 4, 0, -3, -9, -2, 14])
+    shares = [*np.ones(count), 1.0, 0.5, 0.25, 0.25]
+    q = steps(arm, 1e-3 * np.cumsum([*np.outer(shares, along), back], axis=0))
+    samples, _ = time_path(q, arm, dt=DT)
+    np.testing.assert_allclose(samples[[0, -1]], q[[0, -1]], atol=1e-9)
+    assert_inside_limits(samples, arm.max_velocity, arm.max_acceleration)
+
+
 @pytest.mark.property
 def test_tiny_steps_among_others_take_no_time(arm):
     """On the coarse grid, some of these paths stood still for a month, which was sampled."""

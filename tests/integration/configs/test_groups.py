@@ -41,6 +41,13 @@ def test_every_set_of_cameras_holds_cameras_only(name: str):
     assert bool(cfg.camera.cameras) == (name != "none")
 
 
+@pytest.mark.slow
+def test_cameras_are_mounted_beside_the_sensors():
+    cfg = read("camera=front_wrist sensors=[imu] camera.cameras.0.width=100")
+    assert [item.name for item in cfg.all_sensors().values()] == ["front", "wrist", "imu"]
+    assert cfg.camera.cameras[0].width == 100
+
+
 def test_records_are_rendered_by_the_cameras_of_the_recording_by_default():
     assert [camera.width for camera in read_render_settings(read("camera=realsense")).cameras] == [480, 320]
 
@@ -61,10 +68,24 @@ def test_the_standard_budget_is_the_planners_own():
     assert PlanBudget.of(budget) == PlanBudget()
 
 
+@pytest.mark.slow
+def test_chosen_groups_are_part_of_the_header_of_a_data_set():
+    standard = header_of(read(""))["config"]
+    chosen = header_of(read("camera=front planner=quick"))["config"]
+    assert all(standard[key] != chosen[key] for key in ("camera", "planner"))
+    assert (chosen["camera"]["cameras"][0]["name"], chosen["planner"]["goal_waves"]) == ("front", 1)
+
+
 @pytest.mark.parametrize("name", option_names("experiment"))
 def test_every_experiment_composes(name: str):
     cfg = read(f"experiment={name} randomization=light")  # what it may sweep over is given
     assert cfg.pictures == 0 or cfg.render
+
+
+@pytest.mark.slow
+def test_the_command_line_overrides_an_experiment():
+    cfg = read("experiment=training_set successes=5 randomization=none")
+    assert (cfg.successes, cfg.randomization.name, cfg.camera.name, cfg.render) == (5, "none", "front_wrist", True)
 
 
 @pytest.mark.slow

@@ -12,11 +12,14 @@ from scipy import stats
 
 from unlatch import randomization as dr
 from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.geometry import Pose
 from unlatch.simcore.randomization.config import PerceptionCfg
 from unlatch.simcore.randomization.replicator import physics_view
 from unlatch.simcore.sim.body_views import ArticulationView
+from unlatch.simcore.sim.converted_body import load_converted
 from unlatch.simcore.sim.joint_gates import GateKind, JointGate, JointGates
 from unlatch.simcore.sim.joint_mechanisms import ClosedStop, TendonCfg
+from unlatch.simcore.sim.world import World, WorldCfg
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "docs" / "_site"))
 from data_tables import attribute_tables
@@ -116,6 +119,13 @@ class TestWidths:
             drawn = rule.draw(np.random.default_rng(0), np.arange(3))
             assert drawn == pytest.approx(np.tile(row, (3, width // len(row))))
 
+    def test_gravity_has_three_values(self, shared_stage):
+        registered(shared_stage)
+        with dr.trigger.on_rl_frame(num_envs=3), dr.gate.on_interval(1):
+            for wrong in (2, 4):
+                with pytest.raises(ConfigError, match=rf"gravity: constant has shape \({wrong},\)\. Expected \(3,\)"):
+                    dr.physics_view.randomize_simulation_context(gravity=[0.0] * wrong)
+
     def test_without_tendons_there_is_nothing_to_write(self, shared_stage):
         registered(shared_stage, tendons=0)
         with dr.trigger.on_rl_frame(num_envs=3), dr.gate.on_interval(1):
@@ -144,6 +154,13 @@ def fire(randomize, read):
         dr.physics_view.step_randomization(np.arange(NUM_ENVS))
         seen.append(read())
     return np.array(seen)
+
+
+CART = """<robot name="cart"><link name="a">{0}</link><link name="b">{0}</link>
+<joint name="j" type="revolute"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/>
+<limit lower="-9" upper="9" effort="1" velocity="1"/></joint></robot>""".format(
+    '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+)
 
 
 class TestStatistics:
@@ -178,6 +195,25 @@ class TestStatistics:
         if view == "rig" and name in ("body_masses", "body_inertias"):
             values = values[..., values.shape[-1] // 3 :]  # the root stands still
         assert follows(values, stats.uniform(lower, upper - lower))
+
+    def test_velocities_of_a_free_articulation_follow_their_distribution(self, tmp_path):
+        path = tmp_path / "cart.urdf"
+        path.write_text(CART)
+        with World(WorldCfg()) as world:
+            carts = [
+                load_converted(world, path, {}, name=f"cart_{i}", T_world_root=Pose.from_translation((i, 0.0, 0.0)))
+                for i in range(NUM_ENVS)
+            ]
+            drives = [[each] for _, each in carts]
+            view = ArticulationView(world, [body for body, _ in carts], name="cart", drives=drives)
+            for name, width in VELOCITIES.items():
+                dr.new_setup()
+                dr.physics_view.register_articulation_view(view)
+                lower, upper = np.arange(width) - 2.0, np.arange(width) + 1.0
+                given = {name: dr.distribution.uniform(lower, upper)}
+                values = fire(lambda given=given: CALLS["rig"]("cart", **given), lambda name=name: view.get(name))
+                assert follows(values, *(stats.uniform(low, 3.0) for low in lower))
+        dr.new_setup()
 
     def test_gravity_follows_its_distribution(self, stage):
         made, means, stds = stage(NUM_ENVS), (0, 0, -9.81), (0.1, 0.2, 0.3)

@@ -9,7 +9,7 @@ from scipy import stats
 
 from unlatch import randomization as dr
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.randomization.distribution import Distribution, as_distribution
+from unlatch.simcore.randomization.distribution import DISTRIBUTIONS, Distribution, as_distribution
 
 N = 3000
 
@@ -111,6 +111,15 @@ def test_a_refused_change_changes_nothing_and_parameters_are_returned_in_the_req
         dr.utils.set_distribution_params(live, {"lower": 5.0})
     assert [float(v) for v in dr.utils.get_distribution_params(live, ["upper", "lower"])] == [1.0, 0.0]
     assert dr.utils.get_distribution_params(live, []) == []
+
+
+def test_every_distribution_is_found_by_its_yaml_name():
+    assert sorted(DISTRIBUTIONS) == list(DISTRIBUTIONS)
+    limits = {"lower": 1, "upper": 2}
+    parameters = {"choice": {"choices": [1, 2]}, "combine": {"distributions": [1, 2]}, "constant": {"value": 1}}
+    parameters |= {"normal": {"mean": 1, "std": 2}, "sequence": {"items": [1, 2]}}
+    for name, make in DISTRIBUTIONS.items():
+        assert make(**parameters.get(name, limits)).type == name
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda whole: pickle.loads(pickle.dumps(whole))])

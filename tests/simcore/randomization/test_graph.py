@@ -118,6 +118,15 @@ def test_filters_pass_environments_at_the_interval_or_at_a_reset(graph):
             assert ports(count) == {"in indices": through, "out count": len(through)}
 
 
+def test_a_filter_that_ignores_its_interval_passes_all_inputs(made, graph):
+    graph.node("filter_0").inputs.update(ignoreInterval=True)
+    graph.step([1])
+    assert graph.node("filter_0").outputs["indices"].tolist() == [1]
+    force = made.ball.get("force")
+    assert not force[0].any()
+    assert 1.0 <= force[1][2] <= 2.0
+
+
 def test_write_nodes_name_their_attribute_and_distribution_and_hold_the_values_of_the_last_step(made, graph):
     shared = {"in num_buckets": None, "in on_reset": True, "in execIn": True, "in indices": [1], "out execOut": True}
     none = shared | {"in on_reset": False, "in execIn": False, "in indices": [], "in values": [], "out execOut": False}

@@ -175,6 +175,31 @@ class TestRules:
             assert made.masses() == [mass] * 2
             assert made.ball.get("inertia") == pytest.approx(np.array([moments] * 2))
 
+    def test_inertia_of_a_reset_does_not_depend_on_masses_of_intervals_before_it(self, stage):
+        made = stage(1)
+        with made.rules():
+            with gate(None):
+                rig(body_inertias=0.05)
+            with gate(1):
+                rig("scaling", body_masses=uniform(0.5, 2.0))
+        for inds in ([0], [], [], [0], []):
+            step(inds)
+            assert made.rig.get("body_inertias")[0][3:] == pytest.approx([0.05] * 6)
+
+    def test_an_effort_of_an_interval_pushes_for_one_step_and_one_of_a_reset_until_the_next(self, stage):
+        made, speeds = stage(1), [0.0]
+        with made.rules():
+            with gate(None):
+                rig(joint_efforts=[4.8, 0.0])
+            with gate(2):
+                rig("additive", joint_efforts=[48.0, 0.0])
+        for number in range(6):
+            step([0] if number == 0 else [])
+            made.world.step()
+            speeds.append(float(made.rig.get("joint_velocities")[0][0]))
+        # the sled of 2 kg gains 4.8 N / 2 kg / 240 Hz in every step, and eleven times that in those of the interval
+        assert np.diff(speeds) == pytest.approx([0.01, 0.01, 0.11, 0.01, 0.11, 0.01], rel=0.02)
+
 
 @pytest.mark.parametrize("inds", [[1], np.array([1], dtype=np.int32)])
 def test_reset_inds_is_a_list_or_an_array(stage, inds):
@@ -394,6 +419,15 @@ class TestMisuse:
             pytest.raises(ConfigError, match=r"No simulation context is registered"),
         ):
             dr.physics_view.randomize_simulation_context(gravity=(0, 0, -1))
+
+    def test_a_rule_made_after_run_needs_another_run(self, stage):
+        stage(1)
+        with dr.trigger.on_rl_frame(num_envs=1):
+            dr.orchestrator.run(np.random.default_rng(0))
+            with gate(None):
+                ball(mass=1.0)
+        with pytest.raises(ConfigError, match=r"before orchestrator\.run\(\)"):
+            step([0])
 
     @pytest.mark.parametrize("inds", [[2], [-1], [0.5], [[0]]])
     def test_reset_inds_outside_the_environments_are_refused(self, stage, inds):

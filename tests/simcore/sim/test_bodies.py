@@ -70,6 +70,13 @@ class TestBody:
                 world.step()
             assert body.joint_states()[1][0] == pytest.approx(1.0, abs=1e-3)
 
+    def test_every_link_has_the_given_friction(self, world, two_links):
+        body = world.load_urdf(two_links, name="thing", T_world_root=Pose.identity(), friction=0.83)
+        assert len(body.links) > 1
+        for index in body.links.values():
+            dynamics = p.getDynamicsInfo(body.body_id, index, physicsClientId=world.client)
+            assert dynamics[1] == pytest.approx(0.83)
+
     def test_aabb_covers_the_box(self, world):
         box = world.add_box("b", size_m=(0.2, 0.4, 0.6), T_world_box=Pose.from_rpy((1, 2, 3), (0, 0, math.pi / 2)))
         assert np.allclose(box.aabb(), [[0.8, 1.9, 2.7], [1.2, 2.1, 3.3]], atol=2e-2)

@@ -14,7 +14,7 @@ from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim import collision
 from unlatch.simcore.sim.collision import BulletCollisionChecker, ObstacleModel, PlannedMotion, RobotModel
-from unlatch.simcore.sim.world import World
+from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.reader import read_urdf
 
 (ARM,) = ROBOTS.load("franka_panda")().arms
@@ -151,6 +151,10 @@ class TestKeptBodies:
         checker.load(robot, [above])
         assert checker.deepest_collision(HOME) == hit
         assert checker.queries == 1
+
+    def test_a_body_that_is_not_in_the_world_cannot_be_removed(self):
+        with World(WorldCfg()) as world, pytest.raises(WorldError, match=r"'lid' is not in this world. Bodies: \[\]"):
+            world.remove("lid")
 
 
 def turned(arm, angle_rad):

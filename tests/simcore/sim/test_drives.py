@@ -136,6 +136,21 @@ class TestImpedance:
         assert min(errors) > -0.02 * 0.05
         assert abs(errors[-1]) < 1e-4
 
+    def test_without_armatures_it_accelerates_as_the_torques_read_back_say_which_stay_within_the_limits(self, world):
+        arm = make_arm(world, armature=[0.0] * 7)  # Bullet's inverse dynamics knows none
+        body, limits, saturated = arm._body, np.array(arm.cfg.max_effort), False
+        for _ in range(30):
+            q, dq, _ = (part.tolist() for part in body.joint_states())
+            mass = np.array(p.calculateMassMatrix(body.body_id, q, physicsClientId=world.client))
+            bias = p.calculateInverseDynamics(body.body_id, q, dq, [0.0] * len(q), physicsClientId=world.client)
+            follow(arm, world, 1.0, seconds=DT)
+            _, dq_after, efforts = body.joint_states()
+            torques = mass @ (dq_after - dq) / world.dt + bias  # of all joints, since the fingers accelerate too
+            assert torques[:7] == pytest.approx(efforts[:7], abs=1e-6)
+            assert np.all(np.abs(torques[:7]) <= limits + 1e-6)
+            saturated |= bool(abs(torques[1]) > limits[1] - 1e-6)
+        assert saturated
+
     @pytest.mark.parametrize("damping", [0.5, MAX_DAMPING_RATIO])
     def test_a_stiffness_of_a_thousand_times_does_not_make_the_simulation_unstable(self, arm, world, damping):
         arm.drives.change("damping", arm.cfg.joints, [damping] * 7)

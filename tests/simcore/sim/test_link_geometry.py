@@ -27,7 +27,7 @@ from unlatch.simcore.sim.renderers.link_geometry import (
     simplify_shape,
 )
 from unlatch.simcore.sim.renderers.pygfx import PygfxRenderer
-from unlatch.simcore.sim.renderers.renderer import RenderRequest
+from unlatch.simcore.sim.renderers.renderer import RawImages, RenderRequest
 from unlatch.simcore.sim.visuals.visual_shapes import FINISHES, Finish, Paint
 from unlatch.simcore.sim.world import World, WorldCfg
 
@@ -230,6 +230,33 @@ def test_a_picture_looks_the_same_and_its_depth_and_links_are_equal(panda_world)
         difference = np.abs(found.rgb.astype(int) - expected.rgb.astype(int))
         assert 0.0 < difference.mean() < 0.3, distance_m
         assert np.percentile(difference, 99.0) <= 8, distance_m
+
+
+@pytest.mark.slow
+def test_fewer_triangles_are_drawn_from_further_away_and_more_for_a_fine_picture(panda_world):
+    renderer = PygfxRenderer()
+    world = panda_world(renderer)
+    counts = []
+    for distance_m in (0.8, 3.0, 9.0):
+        renderer.render(world, request_from(distance_m))
+        counts.append(drawn_triangles(renderer))
+    assert counts[0] > counts[1] > counts[2]
+    renderer.render(world, request_from(3.0, fine=True))
+    assert counts[0] > drawn_triangles(renderer) > counts[1]
+
+
+@pytest.mark.slow
+def test_an_image_does_not_depend_on_where_the_camera_was_before(panda_world):
+    def pose_and_render(renderer: PygfxRenderer, world: World, distances_m: list[float]) -> RawImages:
+        for distance_m in distances_m:
+            world.bodies["panda"].set_root_pose(Pose.from_translation((0.0, 0.1 * distance_m, 0.0)))
+            images = renderer.render(world, request_from(distance_m))
+        return images
+
+    moved, fresh = PygfxRenderer(), PygfxRenderer()
+    found = pose_and_render(moved, panda_world(moved), [3.0, 0.8, 9.0, 3.0, 0.8])
+    expected = pose_and_render(fresh, panda_world(fresh), [0.8])
+    np.testing.assert_array_equal(found.rgb, expected.rgb)
 
 
 @pytest.mark.slow

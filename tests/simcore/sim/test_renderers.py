@@ -118,6 +118,15 @@ def test_after_a_reset_the_world_is_empty_for_the_renderer_too(world):
     assert np.isinf(images["depth"][images["instance_id_segmentation"] == 0]).all()
 
 
+def test_a_moved_body_appears_at_its_new_pose(world):
+    cube(world)
+    world.bodies["cube"].set_root_pose(T_WORLD_CAMERA @ Pose.from_translation((-0.2, 0.1, 1.5)))
+    camera, images = look(world, LENSES["pinhole"])
+    middle = camera.optics.project([[-0.2, 0.1, 1.5 - EDGE_M / 2]])[0]
+    found = np.argwhere(images["instance_id_segmentation"] == 1).mean(axis=0)[::-1]
+    np.testing.assert_allclose(found, middle, atol=2.0)
+
+
 def _beside_an_edge(seen: np.ndarray) -> np.ndarray:
     """Pixels within one of where an image of few values changes."""
     grown = np.zeros(seen.shape, dtype=bool)

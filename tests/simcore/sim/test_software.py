@@ -12,7 +12,7 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mesh_reader import SurfaceMesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.sim.bodies import ROOT
-from unlatch.simcore.sim.renderers.renderer import RenderRequest
+from unlatch.simcore.sim.renderers.renderer import RawImages, RenderRequest
 from unlatch.simcore.sim.renderers.software import SoftwareRenderer
 from unlatch.simcore.sim.visuals.appearance import LinkAppearance, TextureStore, add_panel, add_surface
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
@@ -194,6 +194,17 @@ def test_what_is_kept_between_pictures_changes_no_bit(world):
             kept, fresh = (each.render(world, wanted) for each in (world.renderer, SoftwareRenderer()))
             for name in ("rgb", "depth_m", "link_ids", "normals"):
                 np.testing.assert_array_equal(getattr(kept, name), getattr(fresh, name), err_msg=f"{frame} {name}")
+
+
+def test_depth_links_and_normals_are_alike_with_colours_and_without(world):
+    moving_scene(world, 3)
+    fields = [{"colours": True}, {"colours": False}, {"colours": True, "smooth": False}]
+    found: list[RawImages] = [
+        SoftwareRenderer().render(world, request(CAMERAS[1], normals=True, **each)) for each in fields
+    ]
+    for other in found[1:]:
+        for name in ("depth_m", "link_ids", "normals"):
+            np.testing.assert_array_equal(getattr(found[0], name), getattr(other, name))
 
 
 @pytest.mark.parametrize("name", ["tiny", "egl", "embree"])

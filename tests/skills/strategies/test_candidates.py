@@ -26,6 +26,11 @@ def test_a_bar_is_pinched_near_its_handle_without_its_annotation():
     assert part.handle.size.max() > 0.1
 
 
+def test_candidates_are_judged_as_the_derived_strategy_is():
+    _, base, found = draw("drawer")
+    assert {setting.success_threshold for _, setting in found} == {base.success_threshold}
+
+
 def test_a_door_is_closed_by_pushes_and_by_pinches_that_lead_it_to_closed():
     part, _, found = draw("microwave", "close", (0.5, 0.6), count=24)
     assert kinds(found) >= {"pinch", "tip"}

@@ -57,6 +57,14 @@ def test_a_preferred_grasp_comes_first_at_the_price_of_one_and_an_avoided_one_la
 
 
 @pytest.mark.slow
+def test_of_grasps_near_a_preferred_one_the_nearest_comes_first(cup):
+    for wanted in first(cup, 24):
+        (found,) = first(cup, 1, preferred=wanted.T_world_tool)
+        np.testing.assert_allclose(found.T_world_tool.p, wanted.T_world_tool.p, atol=1e-9)
+        np.testing.assert_allclose(found.T_world_tool.R, wanted.T_world_tool.R, atol=1e-9)
+
+
+@pytest.mark.slow
 def test_from_the_side_a_cup_is_held_around_its_outside_and_low_enough_for_a_shelf(cup):
     found = first(cup, 8, side=GraspSide.side)
     assert all(each.T_world_tool.R[2, 0] > -0.65 for each in found)

@@ -102,6 +102,15 @@ def test_a_knob_of_a_door_is_held_along_the_hinge_first_and_never_wedged():
     assert (first.slips, second.slips) == (["side", "fixed"], ["fixed", "side"])
 
 
+def test_a_place_beside_the_head_lies_on_the_part():
+    asset, part = part_of("door", "door", instance=7)
+    fit = fit_of((asset, part), 0.06)
+    _, along, _ = fit.axes_link()
+    heights, head = fit.solids.vertices(part.link) @ along, float(part.keypoint(HEAD).xyz @ along)
+    (shift,) = fit.shifts()  # its lever stands low, the other place lay below the door
+    assert heights.min() < head + shift < heights.max()
+
+
 def lever_of_toaster(*, roof_m=None):
     """A lever that slides up along a wall; a roof may stand out over it, at a height `roof_m`."""
     roof = {} if roof_m is None else {"roof": ((0.0, -0.1, roof_m), (0.15, 0.1, roof_m + 0.02))}

@@ -68,6 +68,14 @@ def test_no_spot_lies_off_the_face_or_near_the_hinge():
         assert 0.1 <= y <= 0.4 - 0.008
 
 
+@pytest.mark.slow
+def test_without_a_fitting_spot_the_annotated_one_is_tried():
+    made = door(spot_y=0.2, height=0.01)
+    assert shifts(made) == []
+    ((name, setting),) = strategies_of("close", made, AJAR).items()
+    assert (name, bool(setting.keypoint_shifts)) == ("push", False)
+
+
 def inside_pushes(made, start):
     return {name: s for name, s in strategies_of("open", made, start).items() if name.startswith("inside")}
 
@@ -127,6 +135,11 @@ def test_a_bail_is_grasped_where_the_hand_fits_to_the_end_and_else_pushed():
     near = strategies_of("close", bail(body_below=-0.05), AJAR)
     assert near
     assert {name.partition("_")[0] for name in near} <= {"side", "tip"}
+
+
+def test_a_bail_is_led_a_little_beyond_what_is_asked():
+    led = strategies_of("open", bail(body_below=0.2), asked=1.2)["bar"].follow_joint
+    assert led.to == pytest.approx(1.03 * 1.2, abs=0.01)  # the arm lags; a path that ends too early is extended
 
 
 def tongue(*, gap=0.05, wall=False, handle=HandleType.none):

@@ -243,6 +243,12 @@ def test_a_part_is_led_as_far_as_asked(openness: str, share: float, exported: Pa
 
 
 @pytest.mark.slow
+def test_the_objects_of_a_category_are_opened_as_far_as_asked(capsys: pytest.CaptureFixture[str]):
+    content = composed(capsys, "object=oven", "skill=open", "openness=0.9")
+    assert content["task"]["derived"] == {"skill": "open", "part": None, "openness": 0.9}
+
+
+@pytest.mark.slow
 def test_a_sweep_over_paths_and_skills(exported: Path, capsys: pytest.CaptureFixture[str]):
     words = ["object=kitchen/oven.urdf,./kitchen", "skill=open,close", "-m", "--cfg", "job", "--resolve"]
     assert command_table.main(["collect", *words]) == 0

@@ -68,6 +68,12 @@ def test_boxes_end_at_the_edge_of_the_image(take, T_world_camera, cube):
     assert found["occlusion"][0] == 0.0
 
 
+def test_a_thing_that_the_camera_is_in_has_the_whole_image(take, T_world_camera, cube):
+    cube.set_root_pose(T_world_camera)
+    found = annotate(take(include_occluded=True), ["boxes_2d_loose", "occlusion"])
+    np.testing.assert_allclose(found["boxes_2d_loose"][0], [-0.5, -0.5, 159.5, 119.5])
+
+
 def test_parts_follow_their_joint_and_have_the_labels_of_their_body(take, cupboard, T_world_camera):
     cupboard.set_joint_positions(["hinge"], [-0.9])
     shot = take(semantic_types=["class", "part"])

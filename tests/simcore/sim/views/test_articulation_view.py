@@ -63,6 +63,12 @@ class TestDrives:
         world.step()
         assert dq(view) == pytest.approx([1.0 - gain] * 2, abs=1e-9)
 
+    def test_damping_of_a_passive_joint_limits_its_speed(self, rig, put, load):
+        view = rig()
+        put(view, "damping", 10.0, 0.1)
+        load(view, 5.0, 0.2, 3.0)
+        assert dq(view) == pytest.approx([0.5, 2.0], rel=0.02)
+
     @pytest.mark.parametrize("mode", [DriveMode.passive, DriveMode.spring])
     def test_joint_friction_is_the_break_away_effort(self, rig, put, load, mode):
         view = rig(mode, max_effort=1.0)
@@ -164,6 +170,13 @@ class TestMotion:
         run(1.0)
         assert view.get("position")[0] == pytest.approx([0.5, 0, 0], abs=1e-6)
         assert view.get("orientation")[0][2] == pytest.approx(0.4, rel=1e-3)
+
+    def test_joint_positions_and_velocities_are_where_motion_starts(self, rig, run, put):
+        view = rig()
+        put(view, "joint_positions", 0.1, -0.5)
+        put(view, "joint_velocities", 0.2, 1.0)
+        run(1.0)
+        assert q(view) == pytest.approx([0.3, 0.5], rel=1e-6)
 
     def test_limits_stop_a_joint(self, rig, put, load):
         view = rig()

@@ -101,6 +101,20 @@ def test_exposure_noise_and_blur_are_in_the_colours(camera, view):
     assert steps[1] < 0.5 * steps[0]
 
 
+def test_noise_and_holes_are_in_the_depth(camera, view):
+    camera.update_state()
+    plain = camera.image(Rendering.depth).astype(float)
+    view.attribute("depth_noise").write(0, np.array([0.01]))
+    camera.update_state()
+    errors = camera.image(Rendering.depth) - plain
+    assert errors.std() == pytest.approx(0.01 * np.mean(plain**2), rel=0.15)
+    view.attribute("depth_noise").write(0, np.array([0.0]))
+    view.attribute("depth_holes").write(0, np.array([0.2]))
+    camera.update_state()
+    seen = camera.image(Rendering.depth)
+    assert 0.1 < np.mean(~(np.isfinite(seen) & (seen > 0.0))) < 0.3
+
+
 def test_only_depths_in_the_range_are_measured(camera, monkeypatch):
     middle = (HEIGHT // 2, WIDTH // 2)  # the square, 5 cm above the floor
     for span, square_is_seen in (([0.5, 1.02], True), ([1.02, 2.0], False)):

@@ -64,3 +64,9 @@ def test_balls_in_one_place_push_each_other_apart_only_where_they_are_of_one_env
 def test_a_spacing_is_above_zero(spacing):
     with pytest.raises(WorldError, match=r"spacing=.* is out of range\. Expected above 0 m\. Change it\."):
         GridCloner(spacing=spacing)
+
+
+def test_there_is_at_least_one_environment(world):
+    with pytest.raises(WorldError, match=r"num_envs=0 is out of range\. Expected 1 or more"):
+        GridCloner(spacing=1.0).clone(world, 0, lambda _env, _T: None)
+    assert not world.bodies

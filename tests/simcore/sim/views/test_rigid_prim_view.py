@@ -120,6 +120,13 @@ class TestMaterial:
         # the world pushes out what has sunk in, which adds a little speed
         assert bounce(world, ball) == pytest.approx(restitution, abs=0.08)
 
+    def test_without_restitution_nothing_bounces(self, world, floor, ball):
+        heights = []
+        for _ in range(300):
+            world.step()
+            heights.append(height(ball) - 0.1)
+        assert max(heights[150:]) < 1e-3
+
 
 class TestOffsets:
     @pytest.mark.parametrize("offset", [0.0, 0.03])
@@ -135,6 +142,11 @@ class TestOffsets:
                 heights.append(height(ball) - 0.1)
             depths.append(-min(heights))
         assert (max(depths) > 5e-3) if offset == 0.0 else (max(depths) < 1e-4)
+
+    def test_a_contact_offset_leaves_the_bounce(self, world, floor, ball, put):
+        put(ball, "material_properties", 0.5, 0.5, 0.6)
+        put(ball, "contact_offset", 0.03)
+        assert bounce(world, ball) == pytest.approx(0.6, abs=0.02)
 
     @pytest.mark.slow
     @pytest.mark.parametrize("rest", [0.0, 0.02])

@@ -173,6 +173,22 @@ def test_the_colour_of_one_link_is_seen_on_that_link_alone(shown, tmp_path):
     assert np.allclose(tinted["right"], plain["right"], atol=1.0)
 
 
+def test_a_shadow_falls_where_the_light_is_hidden(shown):
+    T = Pose.from_translation((0.5, 0.0, 0.3))
+    add_solid(shown, "crate", shape="box", size_m=0.2, T_world_solid=T, rgba=(0, 0, 0, 1))
+    shown.light = replace(ABOVE, direction=(1.0, 0.0, 1.0))
+    slanting = LookAtCamera(eye=(0.5, -1.0, 1.2), target=(0.5, 0.0, 0.0), fov_deg=60.0)
+    seen = []
+    for shadow in (0.0, 1.0):
+        LightView(shown).attribute("shadow").write(0, np.array([shadow]))
+        seen.append(take_picture(shown, slanting, width=160, height=120).astype(float))
+    darker = (seen[1] < seen[0] - 5).any(axis=2)
+    assert 100 < darker.sum() < 0.1 * darker.size
+    assert not (seen[1] > seen[0]).any()
+    columns = np.nonzero(darker)[1]
+    assert columns.max() < 80  # the light is on the right, the shadow falls to the left
+
+
 def test_a_reset_takes_light_and_scenery_back(shown):
     LightView(shown).attribute("ambient").write(0, np.array([0.1]))
     add_solid(shown, "ball", shape="box", size_m=0.1, T_world_solid=Pose.identity(), rgba=(1, 0, 0, 1))
