@@ -207,6 +207,24 @@ def test_depth_links_and_normals_are_alike_with_colours_and_without(world):
             np.testing.assert_array_equal(getattr(found[0], name), getattr(other, name))
 
 
+@pytest.mark.slow
+def test_a_picture_looks_like_that_of_the_renderer_for_graphics_cards():
+    try:
+        with World(WorldCfg(), visuals=True, renderer=RENDERERS.load("pygfx")()) as world:
+            moving_scene(world, 3)
+            world.remove("pane")  # pygfx blends two of its sides
+            wanted = request(CAMERAS[1], fine=True)
+            expected, found = (
+                each.render(world, wanted).rgb.astype(int) for each in (world.renderer, SoftwareRenderer())
+            )
+    except WorldError as exc:
+        pytest.skip(exc.message)
+    difference = np.abs(found - expected)
+    assert difference.mean() < 6.0  # levels of 255
+    assert np.quantile(difference, 0.95) < 25.0  # some on edges and in corners
+    assert np.abs(found.mean(axis=(0, 1)) - expected.mean(axis=(0, 1))).max() < 4.0
+
+
 @pytest.mark.parametrize("name", ["tiny", "egl", "embree"])
 def test_a_renderer_that_is_gone_is_refused_with_the_name_to_take(name):
     with pytest.raises(UnknownEntryError, match=f"The renderer '{name}' is gone. Take 'software'."):
