@@ -169,6 +169,14 @@ def test_a_first_look_reports_how_far_it_came_without_a_worked_out_reason(reques
 
 
 @pytest.mark.slow
+def test_a_path_that_ends_early_says_where(door, request_open):
+    result = plan(request_open(scene=door(x=0.95), follow_to=-2.5, budget=ONE_WAVE))
+    assert (result.found, result.diagnosis.code) == (False, "path_infeasible")
+    assert "the part can be led from 0.000 to -" in result.diagnosis.message
+    assert -2.5 < result.diagnosis.evidence["reached_s"] < 0.0
+
+
+@pytest.mark.slow
 def test_an_obstacle_between_two_waypoints_is_detected(request_open):
     step = (0.8 - 0.05) / 24
     between = 0.5 * (0.05 + 0.8) + 0.5 * step  # the 12th and the 13th
