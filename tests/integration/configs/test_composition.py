@@ -20,19 +20,14 @@ from unlatch.workflows.runs.schema import CollectCfg, PlanCfg, PreviewCfg
 PRIMARIES = {"collect": CollectCfg, "plan": PlanCfg, "preview": PreviewCfg}
 
 
-@pytest.mark.parametrize(
-    ("primary", "task"),
-    [
-        *(("collect", task) for task in option_names("task")),
-        *((primary, "open_microwave") for primary in PRIMARIES if primary != "collect"),
-    ],
-)
-def test_every_task_and_every_command_composes(primary: str, task: str):
+@pytest.mark.parametrize("primary", PRIMARIES)
+def test_every_command_composes(primary: str):
+    """`test_phrasings.py` composes every task."""
     schema = PRIMARIES[primary]
-    plain = to_plain(compose_config(primary, schema, Request([f"task={task}"])))
+    plain = to_plain(compose_config(primary, schema, Request(["task=open_microwave"])))
     cfg = read_dataclass(schema, plain, where="")
     check_episode(cfg)
-    assert cfg.task.name == task
+    assert cfg.task.name == "open_microwave"
 
 
 GROUPS = ("object", "robot", "randomization", "executor", "planner")

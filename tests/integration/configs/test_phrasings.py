@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from unlatch.configs.config_files import config_dir
+from unlatch.configs.schema import check_episode
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
@@ -81,8 +82,10 @@ def loaded(cfg: ObjectCfg, seed: int, folder: Path) -> ObjectAsset:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
-def test_a_task_and_its_steps_are_said_in_several_ways(task: str, tmp_path: Path):
+def test_a_task_composes_and_it_and_its_steps_are_said_in_several_ways(task: str, tmp_path: Path):
     cfg = load(task)
+    check_episode(cfg)
+    assert cfg.task.name == task
     entries = [entry for entry in cfg.skills if not isinstance(entry, LayoutSearchCfg)]
     for seed in SEEDS:
         assets = {
