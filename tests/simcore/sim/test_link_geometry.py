@@ -145,7 +145,7 @@ def test_all_triangles_are_drawn_of_a_link_around_the_camera():
 @pytest.mark.parametrize("level", [0, 4])
 def test_surfaces_of_the_panda_are_at_most_half_a_pixel_apart(panda_shapes, level):
     pixel_m = FINEST_PIXEL_M * 2.0**level
-    for shape in sorted(panda_shapes, key=lambda shape: -len(shape.faces))[:2]:
+    for shape in sorted(panda_shapes, key=lambda shape: -len(shape.faces))[:1]:
         simplified = simplify_shape(shape, level)
         assert len(simplified.faces) < len(shape.faces) / 3
         for of, to in ((shape, simplified), (simplified, shape)):
