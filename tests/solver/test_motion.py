@@ -115,7 +115,7 @@ def assert_path_was_checked(name, motion, free, ends):
 
 
 @pytest.mark.parametrize("name", OBSTACLES)
-@pytest.mark.parametrize("spare", [4000, -10])
+@pytest.mark.parametrize("spare", [4000, -10, -40])
 def test_a_path_is_checked_even_if_the_budget_ends_during_smoothing(name, spare, arm, ends):
     needed = planned_among(name, arm, seed=1, max_queries=6000)[0].queries
     # the first search, for a way with room, has half of the budget

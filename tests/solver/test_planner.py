@@ -148,6 +148,7 @@ def test_a_first_look_reports_how_far_it_came_without_a_worked_out_reason(reques
     monkeypatch.setattr("unlatch.solver.explanation.explain_goal", lambda *_: pytest.fail("a reason was worked out"))
     far = plan(request_open(scene=door(x=3.0), **look))
     assert far.diagnosis.code == "plan_infeasible"
+    assert "found=False" in repr(far)
     assert "at the nearest one, 'fingers at the handle' is out by" in far.diagnosis.message
     assert far.diagnosis.evidence["constraints"]["fingers at the handle"]["out_by"] > 0.5
     found(request_open(**look))
