@@ -1,7 +1,5 @@
 """In the tables of names for users of other systems, every name on our side exists."""
 
-from __future__ import annotations
-
 import ast
 import csv
 import dataclasses

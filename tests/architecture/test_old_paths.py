@@ -1,7 +1,5 @@
 """Names that the pages, examples and templates of version 0.2 imported or listed are still there, with a warning."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import warnings

@@ -1,7 +1,5 @@
 """The drawing of the packages is that of the code: `python docs/_site/package_drawing.py` makes it again."""
 
-from __future__ import annotations
-
 import re
 import sys
 from functools import cache
@@ -41,11 +39,6 @@ def test_every_package_is_in_the_layer_that_the_linter_holds():
     assert sorted(drawing.packages()) == sorted(PACKAGES)
     layers = [set(layer.split(" | ")) for layer in contract("imports between packages go down only")["layers"]]
     assert [set(layer) for layer in drawing.LAYERS] == layers
-
-
-def test_arrows_lead_down_only():
-    layer_of = {name: number for number, layer in enumerate(drawing.LAYERS) for name in layer}
-    assert [arrow for arrow in drawing.arrows() if layer_of[arrow[0]] >= layer_of[arrow[1]]] == []
 
 
 def test_side_products_are_those_that_the_core_may_not_import():

@@ -1,7 +1,5 @@
 """Pages name what there is: links, files, commands and their keys, failure codes, blocks of code, names of packages."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib.util
 import re
@@ -76,11 +74,6 @@ def test_files_that_pages_name_exist():
     named = {path for page in pages for path in PATHS.findall(read(page))}
     assert len(named) > 50
     assert {path for path in named if not list(ROOT.glob(path.replace("NAME", "*")))} == OF_THE_READER
-
-
-@pytest.mark.parametrize(("page", "most"), [("README.md", 120), ("CONTRIBUTING.md", 60)])
-def test_first_pages_are_short(page: str, most: int):
-    assert len(read(ROOT / page).splitlines()) <= most
 
 
 COMMAND = re.compile(r"(?:^ *|`|&& |')unlatch ([a-z][\w-]*)((?: +(?:\\\n *)?[^`\n#]*)*)", re.MULTILINE)
@@ -193,25 +186,16 @@ def test_no_text_installs_unlatch_by_its_name():
     assert found == []
 
 
-@pytest.mark.parametrize(
-    ("text", "is_found"),
-    [
-        ("pip install 'unlatch[gym]'", True),
-        ("%pip install --quiet unlatch\\n", True),
-        ("pip install unlatch", True),
-        ('pip install "unlatch>=0.2"', True),
-        ("uv add unlatch", True),
-        ("uvx unlatch doctor", True),
-        ("https://pypi.org/project/unlatch/", True),
-        ("pip install -e . && unlatch doctor", False),
-        ("pip install ./examples/unlatch_plugin", False),
-        ("pip install -e '.[gym]'", False),
-        ("pip install -e '/home/ann/unlatch[gym]'", False),
-        ("pip installs one package, `unlatch`: write", False),
-    ],
-)
-def test_ways_to_install_by_the_name_are_told_from_others(text: str, *, is_found: bool):
-    assert bool(BY_ITS_NAME.search(text)) == is_found
+def test_ways_to_install_by_the_name_are_told_from_others():
+    by_name = [
+        "pip install 'unlatch[gym]'",
+        "%pip install -q unlatch\\n",
+        "uv add unlatch",
+        "https://pypi.org/project/unlatch/",
+    ]
+    others = ["pip install -e . && unlatch doctor", "pip install -e '/home/ann/unlatch[gym]'", "pip installs `unlatch`"]
+    assert all(map(BY_ITS_NAME.search, by_name))
+    assert not any(map(BY_ITS_NAME.search, others))
 
 
 OWN = {name for skill in SKILLS.own_names() for name in dir(SKILLS.load(skill)) if re.match("_[a-z]", name)}

@@ -55,7 +55,3 @@ def test_an_address_that_leads_nowhere_is_found(monkeypatch: pytest.MonkeyPatch)
     assert problem("commands") == "docs/configuration.md has no heading comands"
     assert problem("episode").startswith("docs/concept.md does not exist")
     assert problem("page_of_no_version").startswith("docs/page_of_no_version.md does not exist")
-
-
-def test_the_navigation_has_at_most_seven_entries_at_the_top():
-    assert len(CONFIG["nav"]) <= 7

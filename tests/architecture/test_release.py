@@ -1,7 +1,5 @@
 """The checklist of a release names the steps of the script, and all name the versions of Python that we state."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from types import ModuleType

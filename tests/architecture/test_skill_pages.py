@@ -1,7 +1,5 @@
 """The page of skills has a section for each skill, with pictures that are there and keys that exist."""
 
-from __future__ import annotations
-
 import re
 import sys
 from dataclasses import fields
@@ -17,8 +15,6 @@ from unlatch.solver.setting import PlannerSettingCfg
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = (DOCS / "skills.md").read_text(encoding="utf-8")
 MAX_PICTURE_BYTES = 200_000
-PICTURES = {"open": 4, "close": 1, "rotate": 2, "hold": 1, "artpreplan": 0, "pick": 1, "place": 1, "home": 1}
-"""How many the section of a skill has."""
 
 
 def section(name: str) -> str:
@@ -49,7 +45,7 @@ def test_the_list_of_skills_names_the_section_of_each(capsys: pytest.CaptureFixt
 @pytest.mark.parametrize("name", SKILLS.own_names())
 def test_the_pictures_of_a_skill_exist_with_the_command_that_draws_them(name: str):
     pictures = [DOCS / path for path in re.findall(r"!\[[^]]+\]\(([^)]+)\)", section(name))]
-    assert len(pictures) == PICTURES[name]
+    assert pictures or name == "artpreplan"
     for picture in pictures:
         assert 0 < picture.stat().st_size < MAX_PICTURE_BYTES
         assert f"out=docs/images/{picture.name}" in section(name)

@@ -1,7 +1,5 @@
 """What is skipped is listed with the command that brings it, and continuous integration fails on an unlisted reason."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

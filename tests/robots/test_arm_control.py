@@ -55,12 +55,6 @@ def joint():
     return Joint()
 
 
-def test_without_errors_a_command_arrives_as_it_is(joint):
-    q = np.array([0.1])
-    assert sent(joint, 3.0) == [3.0]
-    assert joint.signals.reading(q) is q
-
-
 def test_a_late_command_arrives_after_the_latency_unless_a_reset_forgets_it(joint):
     joint.signals.late_steps = 2
     assert sent(joint, 1.0, 2.0, 3.0, 4.0) == [0.0, 0.0, 1.0, 2.0]
@@ -74,15 +68,6 @@ def test_a_dropped_command_leaves_the_last_one_in_place(joint):
     assert sent(joint, 2.0, 3.0) == [1.0, 1.0]
     joint.signals.dropped = False
     assert sent(joint, 4.0) == [4.0]
-
-
-def test_a_late_command_may_be_dropped_too(joint):
-    joint.signals.late_steps = 1
-    assert sent(joint, 1.0, 2.0, 3.0) == [0.0, 1.0, 2.0]
-    joint.signals.dropped = True
-    assert sent(joint, 4.0) == [2.0]
-    joint.signals.dropped = False
-    assert sent(joint, 5.0) == [4.0]
 
 
 def load_arm(world):
@@ -138,12 +123,6 @@ def test_a_frame_ends_nearest_to_the_action_before_its_own(joint):
     for action in (1.0, 2.0, 3.5):
         joint.frame(action)
     assert joint.frame(3.5)[0, 0] == pytest.approx((1.0 + 4.0 * 2.0 + 3.5) / 6.0)
-
-
-def test_an_action_that_is_repeated_is_reached_at_rest_two_frames_later(joint):
-    for _ in range(3):
-        joint.frame(1.0)
-    assert joint.frame(1.0)[:2, 0].tolist() == [1.0, 0.0]
 
 
 @given(ACTIONS)

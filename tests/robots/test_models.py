@@ -1,7 +1,6 @@
 """Models that are changed: inertias, colliders, and where their files are."""
 
 import xml.etree.ElementTree as ET
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -62,7 +61,7 @@ def test_an_aligned_inertia_keeps_the_moments_about_and_across_the_joint_axis():
     assert ET.tostring(robot[1]) == other, "a possible inertia is left alone"
 
 
-@pytest.mark.parametrize("name", ["franka_panda", "dual_panda", "ur5", "xarm6", "baxter"])
+@pytest.mark.parametrize("name", ["franka_panda", "ur5", "xarm6", "baxter"])
 def test_every_arm_joint_turns_about_a_principal_axis_of_its_link(name):
     model = read_urdf(model_path(name))
     for arm in ROBOTS.load(name)().arms:
@@ -108,19 +107,6 @@ def test_colliders_are_the_hulls_that_bullet_would_make_of_them():
     assert checked == 8
 
 
-def test_colliders_of_the_panda_are_the_hulls_of_its_files():
-    colliders = [shape for link in read_urdf(model_path("franka_panda")).links.values() for shape in link.collisions]
-    assert len(colliders) == 11
-    for shape in colliders:
-        corners = shape_mesh(
-            replace(shape, path=shape.path.with_name(shape.path.name.replace("_obj_hull", "")))
-        ).vertices
-        hull = ConvexHull(shape_mesh(shape).vertices)
-        assert (corners @ hull.equations[:, :3].T + hull.equations[:, 3]).max() < 1e-6
-        assert cKDTree(corners).query(hull.points)[0].max() < 1e-8
-        assert len(hull.vertices) == len(hull.points) < 300
-
-
 TETRAHEDRON = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype="<f4")
 FACES = TETRAHEDRON[[[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]]
 
@@ -157,9 +143,7 @@ def test_flat_and_concave_colliders_are_unchanged(tmp_path, triangles, attribute
     assert collider_of(tmp_path, "c.stl", binary_stl(triangles), attributes).path.suffix == ".stl"
 
 
-@pytest.mark.parametrize(
-    ("name", "data"), [("c.stl", b""), ("c.stl", b"no mesh"), ("c.dae", b"<a/>"), ("c.dae", b"<a"), ("c.dae", b"")]
-)
+@pytest.mark.parametrize(("name", "data"), [("c.stl", b"no mesh"), ("c.dae", b"<a"), ("c.dae", b"<a/>")])
 def test_a_collider_that_cannot_be_read_is_named(tmp_path, name, data):
     message = rf"{name}: this collider of a robot is not a readable mesh: .*Export it again"
     with pytest.raises(AssetError, match=message):

@@ -105,18 +105,28 @@ def models():
 NAMES = list(models())
 
 
-@pytest.fixture
-def world():
+@pytest.fixture(scope="module", params=NAMES)
+def loaded(request):
+    """A world and a robot in it, which all tests of the robot share."""
+    cfg = ROBOTS.load(request.param)()
     with World(WorldCfg()) as opened:
-        yield opened
+        yield opened, Robot(opened, cfg, model_path(request.param), T_world_root=base_pose(cfg))
 
 
-def load(world, name):
-    cfg = ROBOTS.load(name)()
-    robot = Robot(world, cfg, model_path(name), T_world_root=base_pose(cfg))
+@pytest.fixture
+def robot(loaded):
+    """The robot at home with open hands; what a test adds to its world is taken out again."""
+    world, robot = loaded
     for arm in robot.arms.values():
         arm.reset(arm.cfg.home, gripper_m=arm.cfg.gripper.max_width_m)
-    return robot
+    yield robot
+    for name in [name for name, body in world.bodies.items() if body is not robot.body]:
+        world.remove(name)
+
+
+@pytest.fixture
+def world(loaded):
+    return loaded[0]
 
 
 def _head_and_across(arm):
@@ -131,9 +141,7 @@ def frames(world, robot, action, count):
         robot.simulate_frame()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_limits_lie_inside_those_of_the_model_and_home_inside_them_free_of_self_contact(world, name):
-    robot = load(world, name)
+def test_limits_lie_inside_those_of_the_model_and_home_inside_them_free_of_self_contact(world, robot):
     for cfg in robot.cfg.arms:
         limits = zip(cfg.joints, cfg.lower, cfg.upper, cfg.max_velocity, cfg.max_effort, strict=True)
         for joint, low, high, speed, effort in limits:
@@ -149,10 +157,8 @@ def test_limits_lie_inside_those_of_the_model_and_home_inside_them_free_of_self_
     assert [pt for pt in points if pt[9] > 0] == []
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [each for each in NAMES if each.values[0] in DATA_SHEETS])
 def test_limits_are_those_of_the_data_sheet(name):
-    if name not in DATA_SHEETS:
-        pytest.skip(f"no data sheet of '{name}' is written down here")
     joints = read_urdf(model_path(name)).joints
     for arm in ROBOTS.load(name)().arms:
         # a model that stops earlier, or moves more slowly, than the data sheet allows is kept to
@@ -175,10 +181,8 @@ MODEL_LIMITS = {
 }
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [each for each in NAMES if each.values[0] in GRIPPERS])
 def test_no_gripper_goes_beyond_its_data_sheet(name):
-    if name not in GRIPPERS:
-        pytest.skip(f"no data sheet of the gripper of '{name}' is written down here")
     for gripper in (arm.gripper for arm in ROBOTS.load(name)().arms):
         for key, value in GRIPPERS[name].items():
             assert getattr(gripper, key) <= value * 1.001, key
@@ -186,12 +190,12 @@ def test_no_gripper_goes_beyond_its_data_sheet(name):
         assert gripper.max_width_m >= 0.94 * GRIPPERS[name]["max_width_m"]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_kinematics_equal_the_engines(world, name):
-    robot = load(world, name)
+def test_kinematics_equal_the_engines(world, robot):
     rng = np.random.default_rng(0)
     for arm in robot.arms.values():
-        kinematics = Kinematics.from_urdf(model_path(name), base_link=arm.cfg.base_link, tip_link=arm.cfg.ee_link)
+        kinematics = Kinematics.from_urdf(
+            model_path(robot.cfg.name), base_link=arm.cfg.base_link, tip_link=arm.cfg.ee_link
+        )
         assert list(kinematics.joint_names) == arm.cfg.joints
         for _ in range(20):
             q = rng.uniform(arm.cfg.lower, arm.cfg.upper)
@@ -199,9 +203,7 @@ def test_kinematics_equal_the_engines(world, name):
             assert Pose.from_matrix(kinematics.fk(q)).is_close(arm.T_base_ee, atol_m=1e-6, atol_rad=1e-6)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_motion_is_followed_and_stays_below_the_speed_limits(world, name):
-    robot = load(world, name)
+def test_a_motion_is_followed_and_stays_below_the_speed_limits(world, robot):
     arm = next(iter(robot.arms.values()))
     start = arm.q
     goal = start + 0.4 * np.where(np.arange(len(start)) % 2, 1.0, -1.0)
@@ -218,9 +220,7 @@ def test_a_motion_is_followed_and_stays_below_the_speed_limits(world, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_fingers_stay_symmetric_under_a_side_load_and_soft_pads_share_it(world, name):
-    robot = load(world, name)
+def test_fingers_stay_symmetric_under_a_side_load_and_soft_pads_share_it(world, robot):
     for arm in robot.arms.values():
         gripper, (head, across) = arm.cfg.gripper, _head_and_across(arm)
         T_world_ee = robot.body.link_pose(arm.cfg.ee_link)
@@ -240,9 +240,7 @@ def test_fingers_stay_symmetric_under_a_side_load_and_soft_pads_share_it(world, 
         assert min(loads) > 0.05 * max(loads)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_pads_stand_as_far_apart_as_the_opening_says(world, name):
-    robot = load(world, name)
+def test_pads_stand_as_far_apart_as_the_opening_says(world, robot):
     for arm in robot.arms.values():
         gripper = arm.cfg.gripper
         swings_alone = len(gripper.joints) == 1  # its faces are a V: wide open, they do not face each other
@@ -282,14 +280,13 @@ bend little, whatever the size of the task, and each ViperX of an Aloha stands b
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_the_arm_comes_where_its_kinematics_say_over_the_region_of_derived_tasks(world, name):
-    robot = load(world, name)
-    model = read_urdf(model_path(name))
+def test_the_arm_comes_where_its_kinematics_say_over_the_region_of_derived_tasks(world, robot):
+    path = model_path(robot.cfg.name)
+    model = read_urdf(path)
     shares, tried, too_weak = [], 0, 0
     for arm in robot.arms.values():
         cfg = arm.cfg
-        kinematics = Kinematics.from_urdf(model_path(name), base_link=cfg.base_link, tip_link=cfg.ee_link)
+        kinematics = Kinematics.from_urdf(path, base_link=cfg.base_link, tip_link=cfg.ee_link)
         T_world_base = base_pose(robot.cfg) @ model.link_pose(cfg.base_link)
         region = ReachModel(REGION, Kinematics.from_urdf).scaled(robot.cfg.scale).region
         found = find_reach(kinematics, cfg, T_world_base, region=region, count=2)
@@ -311,7 +308,7 @@ def test_the_arm_comes_where_its_kinematics_say_over_the_region_of_derived_tasks
                 too_weak += 1  # Baxter's arm, stretched out low: the springs of the real one are not in its model
                 continue
             assert there.is_close(goal, atol_m=5e-3, atol_rad=0.03), (index, there, goal)
-    assert max(shares) >= LEAST_REACH.get(name, 0.85 if len(robot.cfg.arms[0].joints) > 5 else 0.5), shares
+    assert max(shares) >= LEAST_REACH.get(robot.cfg.name, 0.85 if len(robot.cfg.arms[0].joints) > 5 else 0.5), shares
     assert too_weak <= 0.4 * tried  # Baxter 3 of 11, all others none
 
 
@@ -320,9 +317,7 @@ def _touches_itself(world, robot):
     return bool(p.getContactPoints(robot.body.body_id, robot.body.body_id, physicsClientId=world.client))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_links_that_cannot_pass_each_other_collide(world, name):
-    robot = load(world, name)
+def test_links_that_cannot_pass_each_other_collide(world, robot):
     ignored = {frozenset(pair) for pair in robot.cfg.self_collision_ignored}
     names = robot.body.link_names
     rng = np.random.default_rng(0)
@@ -337,9 +332,7 @@ def test_links_that_cannot_pass_each_other_collide(world, name):
     assert not touching & ignored
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_grip_force_and_width_are_those_of_the_description(world, name):
-    robot = load(world, name)
+def test_grip_force_and_width_are_those_of_the_description(world, robot):
     arm = next(iter(robot.arms.values()))
     gripper = arm.cfg.gripper
     assert arm.gripper_opening_m == pytest.approx(gripper.max_width_m, abs=1e-4)
@@ -362,12 +355,14 @@ def test_grip_force_and_width_are_those_of_the_description(world, name):
         assert 0.5 * gripper.grip_force_n < force_n <= 1.1 * gripper.max_force_n, sides
 
 
-def test_what_is_unknown_or_of_the_wrong_length_is_refused(world):
+def test_what_is_unknown_or_of_the_wrong_length_is_refused():
     cfg = ROBOTS.load("franka_panda")()
     with pytest.raises(ConfigError, match=r"arm\.home has 2 values, expected 7"):
         replace(cfg.arms[0], home=[0.0, 0.0])
-    with pytest.raises(WorldError, match=r"Robot 'franka_panda' has no arm 'lefd'\. Did you mean 'left'\?"):
-        load(world, "franka_panda").arm("lefd")
+    with World(WorldCfg()) as world:
+        robot = Robot(world, cfg, model_path(cfg), T_world_root=Pose.identity())
+        with pytest.raises(WorldError, match=r"Robot 'franka_panda' has no arm 'lefd'\. Did you mean 'left'\?"):
+            robot.arm("lefd")
     assert default_option("robot") == "franka_panda"  # proposed before others that are as near
     known = r"Unknown robot 'panda'\. Did you mean 'franka_panda' or 'dual_panda'\?"
     with pytest.raises(UnknownEntryError, match=known):

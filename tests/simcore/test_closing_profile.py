@@ -1,7 +1,5 @@
 """The forces of a catch and of a gasket."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

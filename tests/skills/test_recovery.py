@@ -58,8 +58,8 @@ def test_noise_has_its_standard_deviation_and_correlation_time():
 
 @pytest.mark.slow
 def test_targets_leave_the_plan_in_free_motion_and_less_while_the_part_is_led():
-    off = np.concatenate([np.subtract(*disturbed_plan(seed, free_rad=0.03, follow_rad=0.004)) for seed in range(30)])
-    phases = np.array(PHASES * 30)
+    off = np.concatenate([np.subtract(*disturbed_plan(seed, free_rad=0.03, follow_rad=0.004)) for seed in range(10)])
+    phases = np.array(PHASES * 10)
     transit, follow, grasp = (
         float(np.sqrt(np.mean(np.square(off[phases == phase])))) for phase in (Phase.transit, Phase.follow, Phase.grasp)
     )
@@ -104,7 +104,7 @@ def test_a_part_is_pushed_to_where_it_has_room_until_it_has_moved_or_is_fast(sha
         return given, Nudge(given, np.random.default_rng(seed))
 
     found = set()
-    for seed in range(20):
+    for seed in range(8):
         skill, nudge = push(seed)
         waited = next(frame for frame in range(12) if nudge.next_effort())
         effort = nudge.next_effort()

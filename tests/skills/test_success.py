@@ -9,9 +9,7 @@ from unlatch.objects.annotation import Openness
 from unlatch.simcore.recording.broken_rules import JudgedSkill, missed_threshold
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.catalog import SKILLS
-from unlatch.skills.close import Close
 from unlatch.skills.context import Displacement
-from unlatch.skills.open import Open
 from unlatch.solver.setting import SuccessMode
 
 POSITIONS = st.floats(-2.0, 2.0)
@@ -41,11 +39,6 @@ def test_skills_and_verdict_agree(mode, s, s0, s_open, threshold):
     arrays = {"time": np.array([0.0, 1.0]), "objects.box.joint_positions": np.array([[s0], [s]])}
     record = EpisodeRecord(number=0, seed=0, success=True, skills=[entry], arrays=arrays)
     assert found.enough == (not list(missed_threshold(JudgedSkill.read(record, 0))))
-
-
-def test_the_modes_of_the_table():
-    assert Open.success_modes == (SuccessMode.abs, SuccessMode.normal, SuccessMode.fraction)
-    assert Close.success_modes == (SuccessMode.zero, SuccessMode.dis_to_init, SuccessMode.fraction)
 
 
 @pytest.mark.parametrize("name", [name for name in SKILLS.own_names() if SKILLS.load(name).success_modes])

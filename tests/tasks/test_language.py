@@ -114,7 +114,7 @@ def words_of(category, seed):
 
 @pytest.mark.parametrize("category", GENERATORS.own_names())
 def test_parts_of_generated_objects_are_told_apart(category):
-    for seed in range(6):
+    for seed in range(3):
         found = words_of(category, seed)[1].values()
         assert len({words.part for words in found}) == len(found)
         for words in found:
@@ -122,7 +122,7 @@ def test_parts_of_generated_objects_are_told_apart(category):
             assert not words.part.startswith(("first ", "second of"))
 
 
-@pytest.mark.parametrize("category", ["cabinet", "door", "microwave", "refrigerator", "safe"])
+@pytest.mark.parametrize("category", ["cabinet", "microwave"])
 def test_the_side_is_where_the_generator_put_the_hinge(category):
     sides, pairs = set(), set()
     for seed in range(20):

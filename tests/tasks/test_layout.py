@@ -62,15 +62,15 @@ def test_the_plinth_reaches_from_the_table_to_the_object_which_stands_on_its_fee
     assert (place.T_world_root @ np.array([0.0, 0.0, microwave.bounds_obj[0, 2]]))[2] == pytest.approx(0.004)
 
 
-@pytest.mark.parametrize("height_m", [0.0, 0.05])
-def test_a_layout_is_read_from_a_record_exactly(microwave, height_m):
+def test_a_layout_is_read_from_a_record_exactly(microwave):
+    height_m = 0.05
     layout = sample(task(height_m=[height_m] * 2, yaw_deg=25.0), microwave)
     assert Layout.from_dict(json.loads(json.dumps(layout.to_dict()))).to_dict() == layout.to_dict()
 
 
 @pytest.mark.parametrize("category", ["bottle", "microwave"])
 def test_a_plinth_lies_below_its_object_and_carries_at_least_half_of_it(category):
-    for instance in range(5):
+    for instance in range(2):
         asset = generated(category, instance, name="microwave")
         place = placed(replace(task(height_m=[0.05, 0.05]), openness=[]), asset)
         (low, high), size = asset.bounds_obj[:, :2], np.array(place.plinth_size_m[:2])
@@ -210,7 +210,7 @@ def test_a_shell_that_hangs_down_in_the_end_passes_the_plinth(suitcase, depth_m)
     assert half_x > 0.01
 
 
-@pytest.mark.parametrize("beside", ["-0.03 0", "-0.17 0", "-0.1 0.17", "-0.1 -0.17"])
+@pytest.mark.parametrize("beside", ["-0.03 0", "-0.1 0.17"])
 def test_the_plinth_leaves_room_for_a_bar_that_slides_below_its_case(suitcase, beside):
     case, bar = suitcase(0.2, bar_at=beside)
     region = RegionCfg(object="suitcase", center_m=[0.6, 0.0], height_m=[0.35, 0.35])

@@ -3,8 +3,6 @@
 UNLATCH_FUZZ=2000 makes so many; without it, a few.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 import os

@@ -1,7 +1,5 @@
 """The groups `camera`, `planner` and `experiment`: a choice has its effect, and a mistake raises an error."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 
@@ -68,13 +66,6 @@ def test_a_mistake_is_named_with_its_key(words: str, message: str):
 def test_the_standard_budget_is_the_planners_own():
     budget = read("").planner
     assert PlanBudget.of(budget) == PlanBudget()
-
-
-@pytest.mark.slow
-def test_quick_tries_less_and_thorough_more():
-    quick, standard, thorough = (read(f"planner={name}").planner for name in ("quick", "standard", "thorough"))
-    for key in ("goal_waves", "searches", "rescues", "motion_queries", "work"):
-        assert getattr(quick, key) < getattr(standard, key) < getattr(thorough, key)
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """What is said of every shipped task, and of every skill on every generated object, is English of several kinds."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Iterator
@@ -11,6 +9,7 @@ import numpy as np
 import pytest
 
 from unlatch.configs.config_files import config_dir
+from unlatch.configs.schema import check_episode
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
@@ -34,7 +33,7 @@ from unlatch.workflows.runs.loading import load
 TASKS = sorted(path.stem for path in (config_dir() / "task").glob("*.yaml"))
 CARRYING = ("pick", "place")
 """Skills that act on a whole object."""
-SEEDS = range(4)
+SEEDS = range(2)
 VERBS = re.compile(
     "(bin|clear|close|dial|drop|exchange|extend|fold|get|grab|grasp|grip|hold|lay|let|lift|look|lower|move|open|pack|pick|place|pull|press|push|put"
     "|raise|reach|rotate|set|shut|slide|steady|stow|store|swap|swing|take|throw|tidy|turn|twist|undo|unlatch|unlock|warm)\\b"
@@ -68,21 +67,12 @@ def check(texts: list[str], *, least: int) -> None:
     assert {text: found for text in texts if (found := list(mistakes(text)))} == {}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "open the door of the door",
-        "close the lid of the pot lid",
-        "grip the knob on the of the oven",
-        "open  the door",
-        "open the drawer_2",
-        "the door is open",
-        "open the door door",
-        "open the drawer's upper drawer",
-    ],
-)
-def test_mistakes_are_found(text: str):
-    assert list(mistakes(text))
+def test_mistakes_are_found():
+    wrong = (
+        "open the door of the door|grip the knob on the of the oven|open  the door|open the drawer_2|the door is open"
+    )
+    wrong += "|close the lid of the pot lid|open the door door|open the drawer's upper drawer"
+    assert [text for text in wrong.split("|") if not list(mistakes(text))] == []
 
 
 def loaded(cfg: ObjectCfg, seed: int, folder: Path) -> ObjectAsset:
@@ -92,8 +82,10 @@ def loaded(cfg: ObjectCfg, seed: int, folder: Path) -> ObjectAsset:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
-def test_a_task_and_its_steps_are_said_in_several_ways(task: str, tmp_path: Path):
+def test_a_task_composes_and_it_and_its_steps_are_said_in_several_ways(task: str, tmp_path: Path):
     cfg = load(task)
+    check_episode(cfg)
+    assert cfg.task.name == task
     entries = [entry for entry in cfg.skills if not isinstance(entry, LayoutSearchCfg)]
     for seed in SEEDS:
         assets = {
@@ -137,11 +129,6 @@ HELD = {
     "open_safe_by_dial": (
         [("rotate", "knob"), ("open", "door")],
         "turn the dial, then the lever, and pull the door of the safe open",
-    ),
-    "push_latch_cupboard": ([("press", "door"), ("open", "door")], "press the door of the cabinet and pull it open"),
-    "second_drawer_of_filing_cabinet": (
-        [("close", "drawer"), ("open", "drawer_2")],
-        "pull out the lower drawer of the filing cabinet",
     ),
     "toolbox_clasps": (
         [("rotate", "knob"), ("rotate", "knob_2"), ("open", "lid")],

@@ -1,7 +1,5 @@
 """YAML files as editors and tools of any system write them: read, or refused in one line that names file and line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -4,19 +4,7 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.cameras import Pinhole
-from unlatch.simcore.geometry import Pose
-from unlatch.simcore.sim.renderers.light import (
-    HEADROOM,
-    darken_corners,
-    decode_srgb,
-    encode_srgb,
-    tone_curve,
-    tone_map,
-)
-from unlatch.simcore.sim.renderers.renderer import RenderRequest
-from unlatch.simcore.sim.renderers.software import SoftwareRenderer
-from unlatch.simcore.sim.visuals.visual_shapes import Light
-from unlatch.simcore.sim.world import World, WorldCfg
+from unlatch.simcore.sim.renderers.light import HEADROOM, darken_corners, decode_srgb, encode_srgb, tone_curve, tone_map
 
 WIDTH, HEIGHT = 120, 90
 GREY = np.full((HEIGHT, WIDTH, 3), 200, dtype=np.uint8)
@@ -51,20 +39,3 @@ def test_brighter_light_never_looks_darker_and_black_is_black():
 @pytest.mark.parametrize("value", [0.0, 0.01, 0.2, 1.0])
 def test_srgb_is_the_inverse_of_linear_light(value):
     assert encode_srgb(decode_srgb(np.array(value))) == pytest.approx(value, abs=1e-6)
-
-
-@pytest.mark.integration
-def test_surfaces_without_light_have_one_colour_also_in_shadow():
-    down = Pose(np.diag([1.0, -1.0, -1.0]), [0.4, 0.0, 2.0])
-    request = RenderRequest(Pinhole.from_fov(64, 48, 1.0), down, near_m=0.02, far_m=10.0)
-    with World(WorldCfg(), visuals=True, renderer=SoftwareRenderer()) as world:
-        world.add_box("board", size_m=(1.5, 1.5, 0.1), T_world_box=Pose.from_translation((0.4, 0.0, -0.05)))
-        world.add_box("block", size_m=(0.3, 0.3, 0.4), T_world_box=Pose.from_translation((0.4, 0.0, 0.2)))
-        world.light = Light(direction=(1.0, 0.3, 0.6))
-        lit, albedo = world.renderer.render(world, request), SoftwareRenderer().render_albedo(world, request)
-    board = albedo.link_ids == albedo.link_ids[12, 20]
-    assert np.ptp(lit.rgb[board], axis=0).max() > 3  # the block throws a shadow
-    assert np.ptp(albedo.rgb[board], axis=0).max() == 0
-    assert (albedo.rgb[board] > lit.rgb[board]).all()
-    for name in ("depth_m", "link_ids"):
-        np.testing.assert_array_equal(getattr(albedo, name), getattr(lit, name))

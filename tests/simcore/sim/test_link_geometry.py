@@ -1,7 +1,5 @@
 """Arrays for a graphics card: the triangles of the shapes with few vertices, and fewer far from the camera."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -34,8 +32,6 @@ from unlatch.simcore.sim.visuals.visual_shapes import FINISHES, Finish, Paint
 from unlatch.simcore.sim.world import World, WorldCfg
 
 pytestmark = pytest.mark.integration
-
-LEVELS = (0, 2, 4, COARSEST_LEVEL)
 
 
 def make_shape(vertices: np.ndarray, faces: np.ndarray) -> ShapeGeometry:
@@ -146,40 +142,17 @@ def test_all_triangles_are_drawn_of_a_link_around_the_camera():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [dense_box, dense_ball, half_ball])
-def test_larger_pixels_need_fewer_triangles(make):
-    counts = [len(make().faces), *(len(simplify_shape(make(), level).faces) for level in LEVELS)]
-    assert counts == sorted(counts, reverse=True)
-    assert 0 < counts[-1] < counts[0] / 10
-
-
-@pytest.mark.slow
-def test_the_panda_has_a_fifth_of_its_triangles_at_pixels_of_four_millimetres(panda_shapes):
-    counts = [sum(len(simplify_shape(shape, level).faces) for shape in panda_shapes) for level in (0, 2, 5)]
-    full = sum(len(shape.faces) for shape in panda_shapes)
-    assert full > counts[0] > counts[1] > counts[2]
-    assert counts[1] < full / 5
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("level", [0, 2, 4])
+@pytest.mark.parametrize("level", [0, 4])
 def test_surfaces_of_the_panda_are_at_most_half_a_pixel_apart(panda_shapes, level):
     pixel_m = FINEST_PIXEL_M * 2.0**level
-    for shape in sorted(panda_shapes, key=lambda shape: -len(shape.faces))[:3]:
+    for shape in sorted(panda_shapes, key=lambda shape: -len(shape.faces))[:1]:
         simplified = simplify_shape(shape, level)
         assert len(simplified.faces) < len(shape.faces) / 3
         for of, to in ((shape, simplified), (simplified, shape)):
             assert distances(of, to).max() < 0.5 * pixel_m
 
 
-def test_on_the_small_screws_of_the_panda_they_are_at_most_a_pixel_apart(panda_shapes):
-    (screws,) = (shape for shape in panda_shapes if len(shape.faces) == 5981)
-    found = distances(screws, simplify_shape(screws, 0))
-    assert np.percentile(found, 99.5) < 0.5 * FINEST_PIXEL_M
-    assert found.max() < 1.1 * FINEST_PIXEL_M
-
-
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", [0, COARSEST_LEVEL])
 def test_sides_of_a_box_keep_their_normals_up_to_its_edges(level):
     box = simplify_shape(dense_box(), level)
     assert len(box.faces) < 100
@@ -187,7 +160,7 @@ def test_sides_of_a_box_keep_their_normals_up_to_its_edges(level):
     np.testing.assert_allclose(np.abs(sides).max(axis=1), 1.0, atol=1e-6)
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", [0, COARSEST_LEVEL])
 def test_a_ball_stays_smooth(level):
     ball = simplify_shape(dense_ball(), level)
     outward = ball.vertices / np.linalg.norm(ball.vertices, axis=1, keepdims=True)
@@ -203,12 +176,6 @@ def test_vertices_of_an_open_border_stay():
     assert len(border) > 100
     distance_m, _ = cKDTree(simplify_shape(full, COARSEST_LEVEL).vertices).query(border)
     assert distance_m.max() < 1e-6
-
-
-def test_a_mesh_is_simplified_to_the_same_bytes_again():
-    first, second = simplify_shape(dense_ball(), 3), simplify_shape(dense_ball(), 3)
-    for name in ("vertices", "normals", "faces", "uvs"):
-        assert getattr(first, name).tobytes() == getattr(second, name).tobytes()
 
 
 def test_small_and_textured_shapes_stay_as_they_are():

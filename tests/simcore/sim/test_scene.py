@@ -1,7 +1,5 @@
 """The root of the tree: its paths are the keys of a record."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

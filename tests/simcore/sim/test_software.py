@@ -1,7 +1,5 @@
 """The software renderer: textures, shadows, smooth edges, the near plane, and what is kept between pictures."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from PIL import Image
@@ -128,15 +126,6 @@ def test_a_lit_surface_throws_no_shadow_on_itself(world):
         assert np.abs(darker[ball]).max() <= 2
 
 
-def test_a_corner_is_darker_than_what_lies_open(world):
-    add_floor(world)
-    world.light = Light(shadow=False)
-    world.add_box("wall", size_m=(0.02, 1.0, 0.4), T_world_box=Pose.from_translation((0.5, 0.0, 0.2)))
-    row = look(world)[32, :, 0]
-    assert row[4] > row[38] + 5
-    assert row[4] == row[8]
-
-
 def test_pixels_on_an_edge_have_a_mean_of_both_sides(world):
     turned = Pose.from_rpy((0.4, 0.0, 0.0), (0.0, 0.0, 0.4))
     world.add_box("plate", size_m=(0.3, 0.3, 0.01), T_world_box=turned, rgba=(0.0, 0.0, 0.0, 1.0))
@@ -178,13 +167,6 @@ def test_triangles_that_reach_behind_the_camera_are_drawn_up_to_the_near_plane(w
     near = 0.1 / v < 1.0  # the floor ends 1 m ahead
     np.testing.assert_allclose(lower[near], (0.1 / v)[near], rtol=1e-5)
     assert (images.link_ids[:31] == 0).all()
-
-
-def test_colours_without_light_are_those_of_the_surfaces(world):
-    world.add_box("plate", size_m=(0.4, 0.4, 0.01), T_world_box=MIDDLE, rgba=(0.2, 0.6, 1.0, 1.0))
-    world.add_box("roof", size_m=(0.1, 0.1, 0.02), T_world_box=Pose.from_translation((0.5, 0.0, 0.2)))
-    assert look_at_colours(world)[32, 25].tolist() == [51, 153, 255]
-    assert look(world)[32, 25].tolist() != [51, 153, 255]
 
 
 def moving_scene(world: World, frame: int) -> None:

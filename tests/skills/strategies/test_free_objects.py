@@ -35,15 +35,6 @@ def first(placed, count, **more):
     return list(islice(candidates(placed, **more), count))
 
 
-@pytest.mark.slow
-def test_grasps_are_the_same_with_a_limit_that_is_not_reached(can):
-    meter = WorkMeter(10**9)
-    limited, free = ([found.T_world_tool.p for found in candidates(can, meter=each)] for each in (meter, None))
-    assert len(limited) > 1
-    np.testing.assert_array_equal(limited, free)
-    assert meter.beside >= FIT * len(limited)
-
-
 @pytest.mark.parametrize("allowance", [0, 5])
 def test_each_grasp_that_is_checked_counts_and_none_is_checked_once_work_and_allowance_are_spent(can, allowance):
     meter = replace(WorkMeter(3 * FIT), allowance=allowance * FIT)
@@ -99,7 +90,7 @@ def ranges(*obstacles, way=((0.0, 0.0, 0.0),), allows=lambda T: True):
     return turns_with_room(beside, np.zeros(3), np.zeros((1, 2, 3)), obstacles=obstacles, **more)
 
 
-@pytest.mark.parametrize("outward", [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
+@pytest.mark.parametrize("outward", [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 def test_every_turn_has_room_in_free_space_and_beside_a_wall_the_hand_is_turned_away_from_it(outward):
     (free,), (found,) = ranges(), ranges(HalfSpace(*outward))
     assert free.half_rad == pytest.approx(np.pi)

@@ -3,18 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.skills.builders import (
-    CLOSED,
-    GREY,
-    HAND,
-    HEAD,
-    fit_of,
-    handle_at,
-    link,
-    made_of,
-    part_of,
-    strategies_of,
-)
+from tests.skills.builders import CLOSED, GREY, HAND, HEAD, fit_of, handle_at, link, made_of, part_of, strategies_of
 from unlatch.objects.annotation import HandleType, PartKind
 from unlatch.skills.strategies.hand_fit import LEAST_HELD_M, TIP_ROOM_M
 from unlatch.skills.strategies.open_close import start_range, widened_start

@@ -51,7 +51,7 @@ def test_a_round_handle_of_a_drawer_is_held_across_and_a_panel_may_turn_between_
     assert grasp_setting(part_of("drawer", "drawer")[1], CLOSED).slips == []
 
 
-@pytest.mark.parametrize("span", [0.003, 0.01, 0.029])
+@pytest.mark.parametrize("span", [0.003, 0.029])
 def test_a_button_is_pressed_from_fully_out_with_tolerances_that_follow_its_range(span):
     asset, held = part_of("drawer", "drawer")
     button = replace(moves_by(held, span), handle=Handle(HandleType.none, np.zeros(3)))
@@ -78,12 +78,9 @@ def test_a_part_that_moves_little_is_led_to_the_end_of_its_range():
         ("laptop", "lid", (0.4, 0.48), 1.3, 1),
         ("laptop", "lid", (0.4, 0.48), 1.8, 2),
         ("laptop", "lid", (0.4, 0.48), 2.8, 3),
-        ("microwave", "door", (0.4, 0.48), 1.5, 1),
         # a flap that hangs down in the end takes a second hold
-        ("oven", "door", CLOSED, 1.4, 1),
         ("oven", "door", CLOSED, 1.6, 1),
         ("oven", "door", CLOSED, 2.2, 2),
-        ("oven", "door", CLOSED, 2.8, 2),
     ],
 )
 def test_a_part_takes_more_holds_the_further_it_is_led(category, name, start, asked, holds):

@@ -19,13 +19,7 @@ from tests.skills.builders import (
 )
 from unlatch.objects.annotation import Handle, HandleType, PartKind
 from unlatch.simcore.errors import ConfigError
-from unlatch.skills.strategies.pushing import (
-    MET_EARLY_M,
-    drag_spots,
-    inner_spots,
-    is_even,
-    push_shifts,
-)
+from unlatch.skills.strategies.pushing import MET_EARLY_M, drag_spots, inner_spots, is_even, push_shifts
 from unlatch.skills.strategies.ranking import dragged_start
 
 BACK = {"back": ((-0.4, 0.0, -0.3), (-0.38, 0.5, 0.3))}
@@ -103,7 +97,7 @@ def test_a_part_that_stands_open_is_pushed_further_from_inside(category):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("gap_m", "upright", "even"), [(0.0, True, True), (0.02, True, False), (0.02, False, False)])
+@pytest.mark.parametrize(("gap_m", "upright", "even"), [(0.0, True, True), (0.02, False, False)])
 def test_a_hand_that_pushes_between_slats_does_not_slide(gap_m, upright, even):
     # a hollow door; slats 2 cm wide with gaps are its inner face
     leaf = link("leaf", panel=((-0.01, 0.0, -0.25), (0.0, 0.42, 0.25)))
@@ -242,7 +236,7 @@ def test_the_hand_keeps_clear_of_what_it_would_meet_on_the_way():
     assert drag_spots(fit_of(sliding_panel(**SHELF)), CLOSED, 0.225) == []
 
 
-@pytest.mark.parametrize(("skill", "end"), [("open", 0.75), ("rotate", 1.8), ("close", 0.0)])
+@pytest.mark.parametrize(("skill", "end"), [("open", 0.75), ("close", 0.0)])
 def test_a_flush_table_is_turned_by_fingertips_off_its_axis(skill, end):
     asset, part = turntable()
     strategies = strategies_of(skill, (asset, part), (0.6, 0.6) if skill == "close" else CLOSED)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from unlatch.simcore.cameras import Fisheye
-from unlatch.simcore.catalogs import ANNOTATORS, RENDERERS
+from unlatch.simcore.catalogs import ANNOTATORS
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.annotators.annotation import CORNER_SIGNS, annotate, box_edges
 from unlatch.simcore.sim.annotators.label_files import dope_frame
@@ -67,7 +67,6 @@ def tight_box(hit):
     return np.array([columns[0], rows[0], columns[-1], rows[-1]])
 
 
-@pytest.mark.parametrize("world", RENDERERS.own_names(), indirect=True)
 def test_annotations_of_a_cube_agree_with_its_geometry(world, take, T_world_camera):
     lens = PinholeByHand()
     add_cube(world, T_world_camera, lens)

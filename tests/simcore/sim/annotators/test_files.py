@@ -65,21 +65,6 @@ def test_a_coco_file_has_masks_boxes_and_keypoints(take, cupboard):
         assert item["bbox"] == [columns[0], rows[0], np.ptp(columns) + 1, np.ptp(rows) + 1]
 
 
-def test_pycocotools_reads_the_file(take, cupboard, tmp_path):
-    from pycocotools.coco import COCO
-
-    coco, shot = CocoFile(), take(keypoints={"cupboard.door.edge": cupboard.link_pose("leaf").p})
-    coco.add(shot, "0.png")
-    path = tmp_path / "coco.json"
-    path.write_text(json.dumps(coco.content, allow_nan=False))
-    read = COCO(str(path))
-    (item,) = read.loadAnns(read.getAnnIds(catIds=read.getCatIds(catNms=["furniture"])))
-    np.testing.assert_array_equal(read.annToMask(item).astype(bool), shot.mask(shot.entities[0]))
-    from pycocotools import mask
-
-    np.testing.assert_array_equal(mask.toBbox(read.annToRLE(item)), item["bbox"])
-
-
 def test_the_node_pose_puts_out_row_vectors_labels_and_paths(take, cupboard):
     shot = take(semantic_types=["class", "part"])
     put_out = pose_output(shot, get_centers=True)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.sim.sensors.config import MountCfg
 from unlatch.simcore.sim.sensors.imu import Imu, ImuCfg, ImuNoise
 
@@ -85,10 +84,10 @@ def errors_of(readings, seed=5, **strengths):
 
 class TestNoise:
     def test_white_noise_has_the_configured_density(self):
-        errors = errors_of(20_000, acceleration_noise_density=2e-3, angular_noise_density=1e-4)
+        errors = errors_of(10_000, acceleration_noise_density=2e-3, angular_noise_density=1e-4)
         expected = np.array([[2e-3], [1e-4]]) / np.sqrt(DT_S)
         np.testing.assert_allclose(errors.std(axis=0), np.tile(expected, 3), rtol=0.03)
-        np.testing.assert_allclose(errors.mean(axis=0), 0.0, atol=5 * 2e-3 / np.sqrt(DT_S * 20_000))
+        np.testing.assert_allclose(errors.mean(axis=0), 0.0, atol=5 * 2e-3 / np.sqrt(DT_S * 10_000))
         after_each_other = np.mean(errors[1:] * errors[:-1], axis=0) / errors.var(axis=0)
         np.testing.assert_allclose(after_each_other, 0.0, atol=0.04)
 
@@ -125,7 +124,3 @@ class TestNoise:
         assert (found[:, 1] != found[:, 3]).all()
         bias = imus[1].angular_velocity.get_value() - imus[0].angular_velocity.get_value()
         assert 0.0 < np.abs(bias).max() < 0.5
-
-    def test_an_impossible_strength_is_refused(self):
-        with pytest.raises(ConfigError, match=r"noise.angular_bias_std=-1 is out of range"):
-            ImuNoise(angular_bias_std=-1.0)

@@ -1,7 +1,5 @@
 """Tints, colours, textures, light and scenery change pictures and nothing else."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
