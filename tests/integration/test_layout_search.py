@@ -280,3 +280,12 @@ def test_the_other_sides_share_the_work_of_one_search(monkeypatch):
     assert works.pop(RestsOn.bottom) == {cfg.planner.work}
     assert len(works) > 1
     assert sum(max(each) for each in works.values()) <= cfg.planner.work
+
+
+def test_the_reason_of_the_first_strategy_is_recorded_where_none_plans(monkeypatch):
+    cfg = config()
+    (entry,) = cfg.skills
+    before_plan(monkeypatch, Open, lambda skill, _: f"not {skill.cfg.strategy}")
+    record = run(replace(cfg, skills=[replace(entry, strategies=[StrategyCfg("b", entry.planner_setting)])]))
+    assert (record.code, record.evidence["message"]) == ("path_infeasible", "not given")
+    assert [item["strategy"] for item in record.skills[0]["refused"]] == ["given", "b"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from unlatch.skills.commands import ManipKind
@@ -12,6 +14,7 @@ from unlatch.workflows.runs.runner import EpisodeRunner
 pytestmark = pytest.mark.integration
 
 SETTING = "skills.0.planner_setting"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "configs"
 
 
 def planned(task: str, *overrides: str) -> Skill:
@@ -45,3 +48,13 @@ def test_the_gripper_closes_at_the_contact_keyframe():
     assert closing.T_base_ee.is_close(plan.keyframes[3].T_base_ee)
     shift = plan.keyframes[2].T_base_ee.inverse() @ closing.T_base_ee
     assert shift.p == pytest.approx([0.0, 0.0, 0.01], abs=1e-3)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_turns_of_another_system_open_a_door_with_its_hinge_on_either_side(side):
+    where = f"object.where={{hinge_side: {side}}}"
+    cfg = load("open_microwave_interndata", where, seed=2, config_dirs=[EXAMPLES])
+    with EpisodeRunner(cfg) as runner:
+        plan = runner.plan(0).keyframe_plan
+    assert plan.found, plan
+    assert abs(plan.keyframes[-1].s - plan.keyframes[0].s) == pytest.approx(0.6)

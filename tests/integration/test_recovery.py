@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.export.config import ExportCfg
 from unlatch.simcore.recording.export.trajectory import TrajectoryMaker
 from unlatch.simcore.recording.index import EpisodeSummary
+from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.commands import ManipCommand, ManipKind, Phase
 from unlatch.skills.grasping import GraspingSkill
 from unlatch.skills.pick import Pick
@@ -307,3 +309,16 @@ def test_a_hand_opens_and_steps_back_where_there_is_no_plan_from_its_grasp(episo
     assert "off the place of its grasp" in record.events[1]["reason"]
     kinds = [segment["kind"] for segment in record.skills[1]["plan"]["segments"]]
     assert kinds == ["transit", "approach", "follow", "retreat"]
+
+
+def test_a_path_is_extended_by_less_where_the_arm_does_not_reach_so_far(monkeypatch):
+    plan_on, ways = ArticulationSkill._plan_on, list[float]()
+
+    def plan_near(skill: ArticulationSkill, target: float, **options: bool) -> KeyframePlan | SimpleNamespace:
+        ways.append(abs(target - skill.s))
+        return plan_on(skill, target, **options) if ways[-1] < 0.08 else SimpleNamespace(found=False)
+
+    monkeypatch.setattr(ArticulationSkill, "_plan_on", plan_near)
+    cfg = config(SHORT_WAY, "replan=0")
+    assert_success(run(cfg), cfg)
+    assert ways[0] > 0.08 > ways[1]

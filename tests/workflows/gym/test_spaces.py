@@ -176,3 +176,14 @@ def test_gymnasiums_checks_pass(task):
     env = gymnasium.make(f"unlatch/{task}-v0", render_mode="rgb_array")
     check_env(env.unwrapped)
     env.close()
+
+
+def test_columns_of_an_export_have_the_bounds_of_the_joints(make):
+    env = make("close_drawer", "observation.columns=true", "observation.state=[joint_position,gripper,tcp_pose]")
+    state, space = env.observation_space["observation.state"], env.observation_space
+    assert_limits(
+        gymnasium.spaces.Box(state.low[:8], state.high[:8], dtype=state.dtype),
+        [*space[f"{ARM}.joint_positions"].low, *space[f"{ARM}.gripper_opening"].low],
+        [*space[f"{ARM}.joint_positions"].high, *space[f"{ARM}.gripper_opening"].high],
+    )
+    assert np.isinf(state.low[8:]).all()
