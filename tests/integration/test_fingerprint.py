@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-
-from unlatch.simcore.recording.episode import EpisodeRecord
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
@@ -23,7 +20,7 @@ def fingerprint(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 @pytest.mark.slow
 @pytest.mark.integration
-def test_the_fingerprint_is_that_of_the_file(fingerprint: ModuleType, episode: Callable[..., EpisodeRecord]):
+def test_the_fingerprint_is_that_of_the_file(fingerprint, episode):
     """On a machine that the file does not name, verdicts must be equal and joints must end at nearly the same place."""
     now, present = fingerprint.measure(episode), fingerprint.read_present()
     here = [found for found in present if found.machine == now.machine]
@@ -35,7 +32,7 @@ def test_the_fingerprint_is_that_of_the_file(fingerprint: ModuleType, episode: C
     assert fingerprint.agrees(now, present[0]), [*fingerprint.differences(now, present[0]), advice]
 
 
-def test_another_verdict_or_end_is_a_difference(fingerprint: ModuleType):
+def test_another_verdict_or_end_is_a_difference(fingerprint):
     then = fingerprint.read_present()[0]
     name = "task=open_drawer"
     for change in ({"code": "slipped"}, {"end": {"drawer": [0.3]}}, {"sha256": "0"}):

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
 from benchmarks.motion_samples import EpisodeMeter, ProbedEpisode
 from tests.integration.episodes import same_bits
-from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.runs.loading import load
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 
-def test_measuring_an_episode_does_not_change_it_and_agrees_with_its_record(
-    episode: Callable[..., EpisodeRecord],
-) -> None:
+def test_measuring_an_episode_does_not_change_it_and_agrees_with_its_record(episode):
     cfg = load("close_microwave")
     plain = episode("close_microwave")
     with EpisodeMeter(cfg) as meter:

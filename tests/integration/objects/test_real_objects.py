@@ -17,7 +17,7 @@ def find(root: str, instance: str) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("instance", ["7310", "148"])
-def test_a_real_object_is_converted_and_moves(instance: str, partnet_dir: str, tmp_path: Path):
+def test_a_real_object_is_converted_and_moves(instance, partnet_dir, tmp_path):
     path = find(partnet_dir, instance)
     (outcome,) = convert_all(find_jobs(path, ConvertCfg(out=str(tmp_path), report=True)), workers=1)
     assert not outcome.failed, outcome.message

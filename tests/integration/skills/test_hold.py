@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from tests.integration.episodes import assert_replays, assert_success
+from tests.integration.episodes import assert_success
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.success_rules import HOLD_PHASE
-from unlatch.simcore.recording.verdict import recompute_success
 from unlatch.skills.commands import Phase
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.schema import CollectCfg
@@ -31,7 +29,7 @@ def record(episode: Callable[..., EpisodeRecord]) -> EpisodeRecord:
     return episode("open_pot_held", "object.instance=3")
 
 
-def test_the_lid_moves_only_while_the_handle_is_held(cfg: CollectCfg, record: EpisodeRecord) -> None:
+def test_the_lid_moves_only_while_the_handle_is_held(cfg, record):
     assert_success(record, cfg)
     _, held, opened = record.skills
     assert (held["arm"], held["link"], held["holds"], opened["arm"]) == ("right", "body", True, "left")
@@ -43,24 +41,3 @@ def test_the_lid_moves_only_while_the_handle_is_held(cfg: CollectCfg, record: Ep
     assert record.arrays[FORCE].ravel()[rows].min() > 10.0
     moving = np.flatnonzero(np.abs(np.diff(record.arrays["objects.pot.joint_positions"][:, 0])) > 1e-4)
     assert set(moving) <= set(rows)
-
-
-def test_a_hand_that_is_off_the_handle_for_a_frame_did_not_hold(record: EpisodeRecord) -> None:
-    row = int(np.flatnonzero(record.arrays["skills.right.phase"][1:] == HOLD_PHASE)[30])
-    force = record.arrays[FORCE].copy()
-    force[row] = 0.0
-    verdict = recompute_success(replace(record, arrays={**record.arrays, FORCE: force}))
-    assert (verdict.code, verdict.evidence["frame"]) == ("slipped", row + 1)
-
-
-def test_a_lid_that_moves_before_the_handle_is_held_was_not_held(record: EpisodeRecord) -> None:
-    phase = record.arrays["skills.right.phase"].copy()
-    moving = np.abs(np.diff(record.arrays["objects.pot.joint_positions"][:, 0])) > 1e-4
-    phase[: int(np.flatnonzero(moving)[5]) + 1] = Phase.grasp.value
-    verdict = recompute_success(replace(record, arrays={**record.arrays, "skills.right.phase": phase}))
-    assert verdict.code == "slipped"
-    assert verdict.evidence["frames_moved_alone"] == 5
-
-
-def test_its_replay_is_exact(cfg: CollectCfg, record: EpisodeRecord) -> None:
-    assert_replays(record, cfg)

@@ -52,7 +52,7 @@ def ways(turns: Sequence[Any]) -> list[float]:
     return [abs(turn.s_to - turn.s_from) for turn in turns]
 
 
-def test_a_cap_is_turned_in_as_few_turns_as_the_wrist_allows(planned: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cap_is_turned_in_as_few_turns_as_the_wrist_allows(planned, monkeypatch):
     skill, asked = again(planned), list[tuple[bool, float]]()
     whole = abs(skill.follow_to - skill.s)
     monkeypatch.setattr(grasping, "plan_keyframes", refuse_beyond(planned, 0.4 * whole, asked))
@@ -68,9 +68,7 @@ def test_a_cap_is_turned_in_as_few_turns_as_the_wrist_allows(planned: Open, monk
         np.testing.assert_allclose(after.plan.segments[0].q[0], before.q_end, atol=1e-9)
 
 
-def test_fingers_close_slowly_where_the_plan_only_predicts_how_the_part_stands(
-    planned: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fingers_close_slowly_where_the_plan_only_predicts_how_the_part_stands(planned, monkeypatch):
     skill = again(planned)
     monkeypatch.setattr(open_close, "is_round", lambda _: False)  # as if the cap were a blade
     monkeypatch.setattr(grasping, "plan_keyframes", refuse_beyond(planned, 0.6 * abs(skill.follow_to - skill.s), []))
@@ -89,9 +87,16 @@ def test_fingers_close_slowly_where_the_plan_only_predicts_how_the_part_stands(
     np.testing.assert_array_equal([executor.next_action().gripper_target_m for _ in widths], widths)
 
 
-def test_turns_that_have_no_plan_at_first_are_searched_with_the_full_budget(
-    planned: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cap_that_is_turned_little_or_with_closed_fingers_is_led_once(planned, monkeypatch):
+    monkeypatch.setattr(articulation, "plan_keyframes", refuse_beyond(planned, 0.0, []))
+    monkeypatch.setattr(grasping, "plan_keyframes", lambda *_: pytest.fail("planned in turns"))
+    setting = planned.cfg.planner_setting
+    little = replace(setting, post_actuation_motions=FollowJointCfg(to=planned.part.openness.position(0.75)))
+    for changed in (little, replace(setting, approach_width_m=0.0)):
+        assert not Open(replace(planned.cfg, planner_setting=changed), planned.context).plan(np.random.default_rng(0))
+
+
+def test_turns_that_have_no_plan_at_first_are_searched_with_the_full_budget(planned, monkeypatch):
     skill, asked = again(planned), list[tuple[bool, float]]()
     monkeypatch.setattr(grasping, "plan_keyframes", refuse_beyond(planned, 0.0, asked))
     assert not skill.plan(np.random.default_rng(0))
@@ -100,14 +105,3 @@ def test_turns_that_have_no_plan_at_first_are_searched_with_the_full_budget(
     parts = [whole / n for n in range(1, MOST_TURNS + 1)]
     assert [way for thorough, way in asked if not thorough] == pytest.approx(parts)
     assert [way for thorough, way in asked if thorough] == pytest.approx(parts)
-
-
-def test_a_cap_that_is_turned_little_or_with_closed_fingers_is_led_once(
-    planned: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(articulation, "plan_keyframes", refuse_beyond(planned, 0.0, []))
-    monkeypatch.setattr(grasping, "plan_keyframes", lambda *_: pytest.fail("planned in turns"))
-    setting = planned.cfg.planner_setting
-    little = replace(setting, post_actuation_motions=FollowJointCfg(to=planned.part.openness.position(0.75)))
-    for changed in (little, replace(setting, approach_width_m=0.0)):
-        assert not Open(replace(planned.cfg, planner_setting=changed), planned.context).plan(np.random.default_rng(0))

@@ -36,41 +36,30 @@ class Value:
         return np.array([self.n])[0]
 
 
-class FakeView:
-    """A contact view that notes from which force on it reports contacts."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.violation: Violation | None = None
-        self.exceeded_n = 1.0
-        self.zero_force_points = 0
-        self.force_max_n = Value()
-        self.watched: list[float] = []
-
-    def watch(self, threshold_n: float) -> None:
-        self.watched.append(threshold_n)
+def fake_view(name: str) -> Any:
+    """Returns a contact view that notes from which force on it reports contacts."""
+    watched: list[float] = []
+    values = {"violation": None, "exceeded_n": 1.0, "zero_force_points": 0, "force_max_n": Value()}
+    return SimpleNamespace(name=name, watched=watched, watch=watched.append, **values)
 
 
 class FakeObject:
-    """An oven with a door and a knob."""
+    """An object whose joint positions `s` are set by hand; its joints are named after its parts."""
 
-    def __init__(self) -> None:
-        self.joint_names = ["hinge", "axle"]
-        self.s = np.zeros(2)
-        joints = {"door": "hinge", "knob": "axle"}
-        openness = SimpleNamespace(closed=0.0, open=1.6)
-        part = {
-            name: SimpleNamespace(joint=joint, openness=openness, moves_little=False) for name, joint in joints.items()
-        }
-        turning = {
-            name: SimpleNamespace(name=name, kind="revolute", parent="body", child=name, moves=True)
-            for name in self.joint_names
+    def __init__(self, *, closed: float = 0.0, opened: float = 1.6, moves_little: bool = False, **kinds: str) -> None:
+        self.joint_names = [f"{part}_joint" for part in kinds]
+        self.s = np.zeros(len(kinds))
+        shared = {"openness": SimpleNamespace(closed=closed, open=opened), "moves_little": moves_little}
+        parts = {part: SimpleNamespace(joint=f"{part}_joint", **shared) for part in kinds}
+        joints = {
+            f"{part}_joint": SimpleNamespace(name=f"{part}_joint", kind=kind, parent="body", child=part, moves=True)
+            for part, kind in kinds.items()
         }
         self.asset = SimpleNamespace(
-            model=SimpleNamespace(root="body", joints=turning),
-            articulation=SimpleNamespace(part=part.__getitem__, parts=part),
+            model=SimpleNamespace(root="body", joints=joints),
+            articulation=SimpleNamespace(part=parts.__getitem__, parts=parts),
         )
-        self.body = SimpleNamespace(joint_states=lambda: (self.s.copy(), None))
+        self.body = SimpleNamespace(joint_states=lambda: (self.s.copy(), np.full(len(kinds), 9.0)))
         self.can_move = False
         self.root = Pose.identity()
         self.root_position = SimpleNamespace(get_value=lambda: self.root.p)
@@ -91,7 +80,7 @@ class FakeCan:
         self.p = np.zeros(3)
         self.asset = SimpleNamespace(free=True)
         self.body = SimpleNamespace(joint_states=lambda: (np.zeros(0), None))
-        self.fingers = FakeView("panda.left.can.fingers_link")
+        self.fingers = fake_view("panda.left.can.fingers_link")
 
     def poses(self) -> ObjectPoses:
         return ObjectPoses({"can": Pose(np.eye(3), self.p)}, {})
@@ -108,9 +97,9 @@ class Stage:
         goal: list[GoalCfg] | None = None,
     ) -> None:
         self.skills = list(skills)
-        self.oven, self.can = FakeObject(), FakeCan()
+        self.oven, self.can = FakeObject(door="revolute", knob="revolute"), FakeCan()
         names = [f"panda.{arm}.{rest}" for arm in arms for rest in ("oven.fingers_link", "oven.forbid_collision")]
-        self.views = {name: FakeView(name) for name in [*names, "panda.environment"]}
+        self.views = {name: fake_view(name) for name in [*names, "panda.environment"]}
         self.touch = {
             arm: {
                 ("oven", part): SimpleNamespace(fingers_link=self.views[f"panda.{arm}.oven.fingers_link"])

@@ -50,13 +50,6 @@ class TestSuccess:
         stage.frame()
         assert (stage.judge.success, stage.judge.window) == (True, (10, 13))
 
-    def test_arms_must_stand_still_in_a_demonstration(self):
-        stage, _ = Stage.started(make_free())
-        stage.swing(6)
-        assert not stage.judge.success
-        stage.frames(SETTLE_FRAMES)
-        assert (stage.judge.success, stage.judge.window) == (True, (6, 9))
-
     def test_an_arm_that_moves_again_starts_the_period_anew(self):
         stage, _ = Stage.started(make_free())
         stage.frames(2)
@@ -149,13 +142,10 @@ class TestContact:
 
     def test_a_part_that_never_moved_needs_one_touch_only(self):
         stage, run = Stage.started()
-        stage.frame(touch=True)
+        stage.views["panda.left.oven.fingers_link"].force_max_n.n = 0.01  # any force is a touch
+        stage.frame()
+        assert (run.touching_frames, run.free_frames) == (1, 0)
         stage.frames(5, touch=False)
-        assert stage.judge.unmet_conditions(run) == []
-
-    def test_contact_is_not_asked_of_a_skill_without_it(self):
-        stage, run = Stage.started(make_free())
-        stage.frames(3, s=0.5)
         assert stage.judge.unmet_conditions(run) == []
 
     def test_the_condition_of_the_skill_comes_first(self):
@@ -169,22 +159,11 @@ class TestContact:
         stage.frame(s=step * MOVING_STEP)
         assert (run.moving_frames, run.moved.s) == (moving, step * MOVING_STEP)
 
-    def test_any_force_of_the_fingers_is_a_touch(self):
-        stage, run = Stage.started()
-        stage.views["panda.left.oven.fingers_link"].force_max_n.n = 0.01
-        stage.frame()
-        assert (run.touching_frames, run.free_frames) == (1, 0)
-
     def test_a_skill_that_has_ended_counts_no_contact(self):
         stage, run = Stage.started(make_free(), make_skill("knob"))
         stage.judge.end_skill(run)
         stage.frame(s=0.2, touch=True)
         assert (run.touching_frames, run.moving_frames, run.moved.s) == (0, 0, 0.0)
-
-    def test_failures_name_the_arm_where_there_are_several(self):
-        stage, run = Stage.started(*two_arms(), arms=BOTH)
-        (failure,) = stage.judge.unmet_conditions(run)
-        assert failure.evidence == {"moving_frames": 0, "skill": 0, "arm": "left"}
 
 
 class TestSkills:
@@ -194,12 +173,12 @@ class TestSkills:
         stage.oven.s[:] = [0.3, 0.4]
         stage.frames(2)
         run = stage.begin(0)
-        assert (run.joint, run.moved.index, run.chain_index, run.stage) == ("hinge", 0, 0, 0)
+        assert (run.joint, run.moved.index, run.chain_index, run.stage) == ("door_joint", 0, 0, 0)
         assert (run.frame_start, run.moved.s0, run.moved.s, run.attempt) == (2, 0.3, 0.3, 0)
         assert stage.acted == [(("oven", "door"), {"arm": "left", "alone": True, "link": "panel"})]
         assert stage.judge.goal.max_changes().keys() == {"oven.0"}
         run = stage.begin(1)
-        assert (run.joint, run.moved.index, run.chain_index, run.stage, run.moved.s0) == ("axle", 1, 1, 1, 0.4)
+        assert (run.joint, run.moved.index, run.chain_index, run.stage, run.moved.s0) == ("knob_joint", 1, 1, 1, 0.4)
         assert stage.judge.current == [run]
         assert len(stage.judge.runs) == 2
 
@@ -207,8 +186,8 @@ class TestSkills:
         stage, first = Stage.started()
         stage.frame(s=0.25, touch=True)
         stage.judge.break_off_skill(first, NOT_OPEN)
-        second = stage.begin(earlier=first)
-        third = stage.begin(earlier=second)
+        third = stage.begin(earlier=(second := stage.begin(earlier=first)))
+        assert stage.judge.attempts_at(0) == [first, second, third]
         assert [(run.moved.s0, run.moved.s, run.attempt) for run in (second, third)] == [(0.0, 0.25, 1), (0.0, 0.25, 2)]
 
     def test_a_skill_alone_watches_every_view_for_its_own_threshold(self):
@@ -238,8 +217,6 @@ class TestSkills:
         assert len(stage.views["panda.environment"].watched) == 1
         theirs = [stage.views[f"panda.right.oven.{name}"].watched for name in ("fingers_link", "forbid_collision")]
         assert [len(watched) for watched in theirs] == [1, 1]
-
-    def test_a_view_with_a_violation_is_watched_anew_by_the_second_arm(self):
         stage, _ = Stage.started(*two_arms(), arms=BOTH)
         stage.violate("panda.environment")
         stage.begin(1)
@@ -251,10 +228,9 @@ class TestSkills:
         assert stage.judge.current == [second, third]
         assert [run.stage for run in (first, second, third)] == [0, 0, 0]
 
-    def test_the_next_stage_takes_the_place_of_all(self):
         stage, _ = Stage.started(*two_arms(), make_skill("door", arms=BOTH), arms=BOTH)
         stage.begin(1)
-        run = stage.begin(2)
+        run = stage.begin(2)  # the next stage takes the place of all
         assert (stage.judge.current, run.stage, stage.acted[-1][1]["alone"]) == ([run], 1, True)
 
     def test_a_skill_that_ends_without_its_conditions_fails_the_episode(self):
@@ -264,12 +240,6 @@ class TestSkills:
         stage.judge.end_skill(run)
         assert (run.success, run.broken_off, run.frame_end) == (False, False, 1)
         assert stage.judge.failure == NOT_OPEN
-
-    def test_a_skill_that_ends_with_its_conditions_succeeds(self):
-        stage, run = Stage.started(make_skill(), make_skill("knob"))
-        open_door(stage)
-        stage.judge.end_skill(run)
-        assert (run.success, run.frame_end, stage.judge.failure) == (True, 4, None)
 
     def test_conditions_are_not_judged_after_a_failure(self):
         stage, run = Stage.started()
@@ -292,15 +262,6 @@ class TestSkills:
 
 
 class TestBreakOff:
-    def test_attempts_at_a_skill_are_its_runs_in_the_order_in_which_they_began(self):
-        stage, first = Stage.started(make_skill(), make_skill("knob"))
-        stage.judge.end_skill(first)
-        other = stage.begin(1)
-        stage.judge.end_skill(other)
-        again = stage.begin(0, earlier=first)
-        assert stage.judge.attempts_at(0) == [first, again]
-        assert stage.judge.attempts_at(1) == [other]
-
     def test_an_episode_that_nothing_drives_any_more_is_judged_as_it_is(self):
         stage, run = Stage.started()
         stage.frame(touch=True)

@@ -21,18 +21,14 @@ RULE = SuccessRule("abs", 0.7, True, True, True, 1.0, 140.0)
 def spoken(monkeypatch) -> list[Any]:
     """The arguments of each call for phrasings."""
     calls: list[Any] = []
-
-    def note(*arguments: object) -> list[str]:
-        calls.append(arguments)
-        return ["open the door"]
-
-    monkeypatch.setattr(skill_run, "step_language", note)
+    monkeypatch.setattr(
+        skill_run, "step_language", lambda *words, **options: calls.append((words, options)) or ["open the door"]
+    )
     return calls
 
 
 def make_run(*, arms: tuple[str, ...] = ("left",), **changes: Any) -> SkillRun:
-    openness = SimpleNamespace(closed=0.1, open=1.7)
-    parts = {"door": SimpleNamespace(openness=openness)}
+    parts = {"door": SimpleNamespace(openness=SimpleNamespace(closed=0.1, open=1.7))}
     asset = SimpleNamespace(articulation=SimpleNamespace(part=parts.__getitem__))
     arm = SimpleNamespace(name="left", cfg=SimpleNamespace(gripper=SimpleNamespace(grip_force_n=40.0)))
     context = SimpleNamespace(
@@ -54,49 +50,34 @@ def make_run(*, arms: tuple[str, ...] = ("left",), **changes: Any) -> SkillRun:
     return SkillRun(skill, **{**moved, **place, **changes})
 
 
+def entry_of(run: SkillRun, **options: Any) -> dict[str, Any]:
+    return run.to_entry(**{"last_frame": 99, "draw": 0.5, **options})
+
+
 def test_an_entry_has_the_skill_its_rule_and_what_was_reached(spoken):
     run = make_run(frame_end=40, success=True, zero_force_contacts=7, refused=[{"code": "collision"}])
-    assert run.to_entry(last_frame=99, draw=0.5) == {
-        "name": "open",
-        "object": "oven",
-        "part": "door",
-        "language": ["open the door"],
-        "joint": "hinge",
-        "joint_index": 3,
-        "strategy": "edge",
-        "refused": [{"code": "collision"}],
-        "success_mode": "abs",
-        "success_threshold": 0.7,
-        "finger_contact_required": True,
-        "collision_valid_enabled": True,
-        "process_valid_enabled": True,
-        "contact_force_threshold_n": 1.0,
-        "finger_force_limit_n": 140.0,
-        "s0": 0.2,
-        "s_end": 0.9,
-        "s_closed": 0.1,
-        "s_open": 1.7,
-        "frame_start": 5,
-        "frame_end": 40,
-        "first_violation": None,
-        "success": True,
-        "zero_force_contacts": 7,
-        "grip_force_n": 40.0,
-        "plan": None,
+    assert entry_of(run) == {
+        **{"name": "open", "object": "oven", "part": "door", "language": ["open the door"]},
+        **{"joint": "hinge", "joint_index": 3, "strategy": "edge", "refused": [{"code": "collision"}]},
+        **{"success_mode": "abs", "success_threshold": 0.7, "finger_contact_required": True},
+        **{"collision_valid_enabled": True, "process_valid_enabled": True},
+        **{"contact_force_threshold_n": 1.0, "finger_force_limit_n": 140.0},
+        **{"s0": 0.2, "s_end": 0.9, "s_closed": 0.1, "s_open": 1.7},
+        **{"frame_start": 5, "frame_end": 40, "first_violation": None, "success": True},
+        **{"zero_force_contacts": 7, "grip_force_n": 40.0, "plan": None},
     }
-    assert spoken == [(["text"], "open", run.skill.context.objects["oven"].asset, "door", 0.5)]
+    asset = run.skill.context.objects["oven"].asset
+    assert spoken == [((["text"], "open", asset, "door", 0.5), {})]
+    step = LanguageStep("put", asset, "handle", target="into the drawer")  # what the step of the chain says of it
+    entry_of(run, step=step)
+    assert spoken[1:] == [((["text"], "put", asset, "handle", 0.5), {"target": "into the drawer"})]
 
 
 def test_an_entry_of_fingertips_that_drag_the_part_states_how_hard_they_press():
-    assert "press_force_n" not in make_run().to_entry(last_frame=99, draw=0.0)
+    assert "press_force_n" not in entry_of(make_run())
     asked: list[tuple[Any, ...]] = []
-
-    def press_with_24_n(*arguments: Any) -> float:
-        asked.append(arguments)
-        return 24.5
-
-    run = make_run(declare_press=press_with_24_n)
-    assert run.to_entry(last_frame=99, draw=0.0)["press_force_n"] == 24.5
+    run = make_run(declare_press=lambda *arguments: asked.append(arguments) or 24.5)
+    assert entry_of(run)["press_force_n"] == 24.5
     asset, gripper = run.skill.context.objects["oven"].asset, run.skill.context.arm.cfg.gripper
     assert asked == [(run.skill.cfg, asset, asset.articulation.part("door"), gripper)]
 
@@ -104,78 +85,52 @@ def test_an_entry_of_fingertips_that_drag_the_part_states_how_hard_they_press():
 def test_a_run_that_is_open_ends_with_the_episode_and_has_not_succeeded():
     run = make_run()
     assert (run.is_open, run.success, run.zero_force_contacts) == (True, False, 0)
-    entry = run.to_entry(last_frame=99, draw=0.0)
-    assert (entry["frame_end"], entry["success"]) == (99, False)
+    assert (entry_of(run)["frame_end"], entry_of(run)["success"]) == (99, False)
     run.frame_end = 0
     assert not run.is_open
-    assert run.to_entry(last_frame=99, draw=0.0)["frame_end"] == 0
+    assert entry_of(run)["frame_end"] == 0
 
 
 def test_an_entry_has_the_link_the_plan_and_the_first_violation_where_there_are_some():
     violation = Violation("panda.environment", ("hand", "table"), 3.5, 120, 0.5)
     plan = SimpleNamespace(to_dict=lambda: {"grasp": 1})
-    run = make_run(touched_link="panel", keyframe_plan=plan, executes=False, first_violation=violation)
-    entry = run.to_entry(last_frame=1, draw=0.0)
+    entry = entry_of(make_run(touched_link="panel", keyframe_plan=plan, executes=False, first_violation=violation))
     assert (entry["link"], entry["plan"], entry["strategy"]) == ("panel", {"grasp": 1}, None)
-    assert entry["first_violation"] == {
-        "view": "panda.environment",
-        "pair": ["hand", "table"],
-        "force_n": 3.5,
-        "physics_step": 120,
-        "time_s": 0.5,
-    }
+    where = {"view": "panda.environment", "pair": ["hand", "table"]}
+    assert entry["first_violation"] == {**where, "force_n": 3.5, "physics_step": 120, "time_s": 0.5}
 
 
 def test_the_entry_of_a_skill_on_a_free_object_has_conditions_instead_of_a_part_and_a_joint():
     lifted = {"object": "oven", "kind": "lifted", "value": 0.1}
-    entry = make_run(part=None, moved=None, conditions=[lifted]).to_entry(last_frame=1, draw=0.5)
+    entry = entry_of(make_run(part=None, moved=None, conditions=[lifted]))
     keys = ("part", "joint", "joint_index", "s0", "s_end", "s_closed", "s_open")
     assert [entry[key] for key in keys] == [None] * len(keys)
     assert entry["conditions"] == [lifted]
-    assert "conditions" not in make_run().to_entry(last_frame=1, draw=0.5)
-
-
-def test_instructions_say_what_the_step_of_the_chain_says_of_the_skill(monkeypatch):
-    drawer: Any = SimpleNamespace()
-    step = LanguageStep("put", drawer, "handle", target="into the drawer")
-    monkeypatch.setattr(skill_run, "step_language", lambda *words, **options: [words, options])
-    entry = make_run().to_entry(last_frame=1, draw=0.5, step=step)
-    assert entry["language"] == [(["text"], "put", drawer, "handle", 0.5), {"target": "into the drawer"}]
+    assert "conditions" not in entry_of(make_run())
 
 
 def test_of_several_arms_an_entry_names_the_arm_and_its_place_in_the_chain():
-    run = make_run(arms=("left", "right"), frame_end=40)
     keys = ("arm", "stage", "entry", "broken_off")
-    assert [run.to_entry(last_frame=9, draw=0.0).get(key) for key in keys] == ["left", 1, 2, False]
-    alone = make_run(frame_end=40).to_entry(last_frame=9, draw=0.0)
-    assert not alone.keys() & {*keys}
+    entry = entry_of(make_run(arms=("left", "right"), frame_end=40))
+    assert [entry.get(key) for key in keys] == ["left", 1, 2, False]
+    assert not entry_of(make_run(frame_end=40)).keys() & {*keys}
 
 
 @pytest.mark.parametrize(
     ("changes", "broken_off"), [({"frame_end": 40}, False), ({}, True), ({"frame_end": 40, "broken_off": True}, True)]
 )
-@pytest.mark.parametrize(
-    ("arms", "may_repeat"), [(("left",), True), (("left", "right"), True), (("left", "right"), False)]
-)
+@pytest.mark.parametrize(("arms", "may_repeat"), [(("left",), True), (("left", "right"), False)])
 def test_an_entry_says_whether_the_run_ended_before_its_time(changes, broken_off, arms, may_repeat):
-    entry = make_run(arms=arms, **changes).to_entry(last_frame=9, draw=0.0, may_repeat=may_repeat)
-    assert entry["broken_off"] is broken_off
+    assert entry_of(make_run(arms=arms, **changes), may_repeat=may_repeat)["broken_off"] is broken_off
 
 
 def test_an_attempt_has_its_number_and_why_it_was_broken_off():
     first = make_run(frame_end=9, broken_by=Failure("slipped", "It slipped", 0.3))
-    again = make_run(attempt=1, frame_end=40)
     keys = ("entry", "attempt", "code", "message")
-    assert [first.to_entry(last_frame=9, draw=0.0, may_repeat=True).get(key) for key in keys] == [
-        2,
-        0,
-        "slipped",
-        "It slipped",
-    ]
-    entry = again.to_entry(last_frame=9, draw=0.0, may_repeat=True)
-    assert [entry.get(key) for key in ("entry", "attempt")] == [2, 1]
-    assert not entry.keys() & {"code", "message"}
-    assert not first.to_entry(last_frame=9, draw=0.0).keys() & {*keys}
+    found, again = (entry_of(run, may_repeat=True) for run in (first, make_run(attempt=1, frame_end=40)))
+    assert [found.get(key) for key in keys] == [2, 0, "slipped", "It slipped"]
+    assert [again.get(key) for key in keys] == [2, 1, None, None]
+    assert not entry_of(first).keys() & {*keys}
 
 
 def test_a_failure_names_skill_and_arm_only_where_there_are_several_arms():

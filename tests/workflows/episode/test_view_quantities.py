@@ -78,13 +78,6 @@ def check(view: AttributeView, name: str) -> None:
         assert kstest(column, "uniform", args=(low, high - low)).pvalue > 1e-4, f"{view.name}.{name}"
 
 
-def test_a_latency_beyond_the_buffer_is_clipped():
-    with World(WorldCfg()) as world:
-        view = views(world)[1]
-        attribute = view.attribute("action_latency")
-        assert attribute.bounded(np.array([1e6])).tolist() == [10.0]
-
-
 def test_values_out_of_range_are_refused():
     with World(WorldCfg()) as world:
         setup = dr.Setup()
@@ -95,3 +88,10 @@ def test_values_out_of_range_are_refused():
             pytest.raises(ConfigError, match=r"light\.ambient: constant\(value=-0\.5\) .* goes down to -0\.5"),
         ):
             setup.randomize("light", {"ambient": -0.5})
+
+
+def test_a_latency_beyond_the_buffer_is_clipped():
+    with World(WorldCfg()) as world:
+        view = views(world)[1]
+        attribute = view.attribute("action_latency")
+        assert attribute.bounded(np.array([1e6])).tolist() == [10.0]

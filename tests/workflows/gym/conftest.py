@@ -10,7 +10,6 @@ import pytest
 @pytest.fixture
 def make() -> Iterator[Callable[..., Any]]:
     """Makes environments as `unlatch.make_env` does, and closes them at the end of the test."""
-    pytest.importorskip("gymnasium")
     import unlatch
 
     with ExitStack() as stack:

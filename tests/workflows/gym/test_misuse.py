@@ -5,19 +5,19 @@ import pickle
 import re
 from collections.abc import Iterator
 
+import gymnasium
 import numpy as np
 import pytest
 
-gymnasium = pytest.importorskip("gymnasium")
-
-import unlatch  # noqa: E402
-from unlatch.simcore.errors import ConfigError  # noqa: E402
-from unlatch.workflows.gym.env import UnlatchEnv  # noqa: E402
-from unlatch.workflows.gym.make_env import register_environments  # noqa: E402
+import unlatch
+from unlatch.simcore.errors import ConfigError
+from unlatch.workflows.gym.env import UnlatchEnv
+from unlatch.workflows.gym.make_env import register_environments
 
 pytestmark = pytest.mark.integration
 JOINTS = "robots.franka_panda.left.joint_positions"
 ID = "unlatch/CloseDrawer-v0"
+NO_NUMBER = "options['episode']={} of reset is not a whole number. Expected one, 0 or more."
 
 
 @pytest.fixture(scope="module")
@@ -27,12 +27,9 @@ def env() -> Iterator[UnlatchEnv]:
     made.close()
 
 
-NO_NUMBER = "options['episode']={} of reset is not a whole number. Expected one, 0 or more."
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_wrong_options_and_seeds_of_reset_are_named_and_change_nothing(env):
+    env.reset(seed=5)
+    for options, message in (
         ({"epsiode": 12}, "the unknown key 'epsiode'. Did you mean 'episode'? Expected {'episode': k}"),
         ({"episode": 1, "seed": 3}, "the unknown key 'seed'. Expected {'episode': k}"),
         ({3: 1}, "the unknown key 3. Expected"),
@@ -40,52 +37,34 @@ NO_NUMBER = "options['episode']={} of reset is not a whole number. Expected one,
         ({"episode": 1.0}, NO_NUMBER.format("1.0")),
         ({"episode": True}, NO_NUMBER.format("True")),
         ({"episode": None}, NO_NUMBER.format("None")),
-        ({"episode": [1]}, NO_NUMBER.format("[1]")),
-        ({"episode": {"number": 1}}, NO_NUMBER.format("{'number': 1}")),
         ({"episode": -1}, "options['episode']=-1 is out of range. Expected 0 to 9999999999."),
         ({"episode": 10**10}, "options['episode']=10000000000 is out of range."),
         ([("episode", 1)], "options=[('episode', 1)] of reset is of type list. Expected {'episode': k}"),
         ([], "options=[] of reset is of type list."),
-        ("episode=1", "options='episode=1' of reset is of type str."),
-        (0, "options=0 of reset is of type int."),
-    ],
-)
-def test_wrong_options_of_reset_are_named_and_change_nothing(env, options, message):
-    env.reset(seed=5)
-    with pytest.raises(ConfigError, match=re.escape(message)):
-        env.reset(seed=6, options=options)
+    ):
+        with pytest.raises(ConfigError, match=re.escape(message)):
+            env.reset(seed=6, options=options)
+    for seed, message in (
+        (True, "seed=True of reset is not a whole number. Expected one, 0 or more."),
+        (1.0, "seed=1.0 of reset is not a whole number."),
+        (-1, "seed=-1 is out of range. Expected 0 or more."),
+    ):
+        with pytest.raises(ConfigError, match=re.escape(message)):
+            env.reset(seed=seed)
     assert env.reset()[1]["seed"] == env.reset(seed=5, options={"episode": 1})[1]["seed"]
 
 
-@pytest.mark.parametrize("number", [2, np.int64(2), np.array(2)])
-def test_any_whole_number_is_an_episode_and_a_seed(env, number):
-    info = env.reset(seed=number, options={"episode": number})[1]
-    assert info["episode"] == 2
-    assert info["seed"] == env.reset(seed=2, options={"episode": 2})[1]["seed"]
+def test_any_whole_number_is_an_episode_and_a_seed(env):
+    found = [env.reset(seed=n, options={"episode": n})[1] for n in (2, np.int64(2), np.array(2))]
+    assert {(info["episode"], info["seed"]) for info in found} == {(2, found[0]["seed"])}
     assert env.reset(options={})[1]["episode"] == 3
 
 
-@pytest.mark.parametrize(
-    ("seed", "message"),
-    [
-        (True, "seed=True of reset is not a whole number. Expected one, 0 or more."),
-        (1.0, "seed=1.0 of reset is not a whole number."),
-        ("3", "seed='3' of reset is not a whole number."),
-        ([1], "seed=[1] of reset is not a whole number."),
-        (-1, "seed=-1 is out of range. Expected 0 or more."),
-    ],
-)
-def test_wrong_seeds_are_named(env, seed, message):
-    with pytest.raises(ConfigError, match=re.escape(message)):
-        env.reset(seed=seed)
-
-
-@pytest.mark.parametrize(
-    ("action", "got"),
-    [
+def test_an_action_of_other_values_is_refused_in_a_short_message(env):
+    env.reset(seed=0)
+    for action, got in (
         (np.zeros(7), "ndarray of shape [7]: [0. 0. 0. 0. 0. 0. 0.]"),
         ([0.0] * 9, "list of shape [9]: [0.0, "),
-        (np.zeros((8, 1)), "ndarray of shape [8, 1]: "),
         (np.full(8, np.nan), "ndarray of shape [8]: [nan nan"),
         (np.full(8, np.inf), "ndarray of shape [8]: [inf inf"),
         (np.zeros(8, dtype=complex), "ndarray of shape [8]: [0.+0.j"),
@@ -93,34 +72,26 @@ def test_wrong_seeds_are_named(env, seed, message):
         ([[0.0], [1.0, 2.0]], "list: [[0.0], [1.0, 2.0]]"),
         ({"left": 1.0}, "dict of shape []: {'left': 1.0}"),
         (None, "NoneType of shape []: None"),
-        (3, "int of shape []: 3"),
-    ],
-)
-def test_an_action_of_other_values_is_refused(env, action, got):
-    env.reset(seed=0)
-    expected = f"An action of 8 finite numbers is expected (joint_position, 1 arm), got {got}"
-    with pytest.raises(ConfigError, match=re.escape(expected)):
-        env.step(action)
+        ([[0.123456789] * 300] * 300, "list of shape [300, 300]: "),
+    ):
+        expected = f"An action of 8 finite numbers is expected (joint_position, 1 arm), got {got}"
+        with pytest.raises(ConfigError, match=re.escape(expected)) as found:
+            env.step(action)
+        assert len(str(found.value)) < 300
 
 
-def test_the_message_about_a_large_action_is_short(env):
-    env.reset(seed=0)
-    with pytest.raises(ConfigError) as found:
-        env.step([[0.123456789] * 300] * 300)
-    assert len(str(found.value)) < 300
-
-
-@pytest.mark.parametrize("kind", [np.float32, np.float64, list, tuple])
-def test_actions_of_any_type_of_numbers_are_taken(env, kind):
+def test_actions_of_any_type_of_numbers_are_taken(env):
     observation, _ = env.reset(seed=0)
     action = np.append(observation[JOINTS], 0.04)
-    given = kind(action) if kind in (list, tuple) else action.astype(kind)
-    assert env.observation_space.contains(env.step(given)[0])
+    for given in (action.astype(np.float32), action, list(action), tuple(action)):
+        assert env.observation_space.contains(env.step(given)[0])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make_copy", [lambda env: pickle.loads(pickle.dumps(env)), copy.deepcopy, copy.copy])
-@pytest.mark.parametrize("begun", [False, True])
+@pytest.mark.parametrize(
+    ("make_copy", "begun"),
+    [(lambda env: pickle.loads(pickle.dumps(env)), True), (copy.deepcopy, False), (copy.copy, True)],
+)
 def test_a_copy_is_an_environment_of_its_own_that_goes_on_with_the_run(make_copy, begun):
     env = unlatch.make_env("close_drawer", "action.mode=joint_delta", "object.instance=1", render_mode="rgb_array")
     if begun:
@@ -137,17 +108,6 @@ def test_a_copy_is_an_environment_of_its_own_that_goes_on_with_the_run(make_copy
     assert all(np.array_equal(first[key], second[key]) for key in first)
     env.close()
     assert made.step(np.ones(8))[0][JOINTS].shape == (7,)
-    made.close()
-
-
-@pytest.mark.slow
-def test_an_environment_in_gymnasiums_wrappers_can_be_pickled():
-    env = gymnasium.make(ID)
-    env.reset(seed=1)
-    made = pickle.loads(pickle.dumps(env))
-    assert made.spec == env.spec
-    assert made.reset(seed=1)[1]["seed"] == env.reset(seed=1)[1]["seed"]
-    env.close()
     made.close()
 
 
@@ -178,8 +138,7 @@ def test_a_step_after_the_end_changes_nothing_and_gives_no_reward(make):
         over = terminated or truncated
     again, reward, *flags, later = env.step(np.append(last[JOINTS], 0.04))
     assert (reward, flags, later["code"]) == (0.0, [terminated, truncated], info["code"])
-    assert rewards[:-1] == [0.0] * (len(rewards) - 1)
-    assert rewards[-1] == float(info["success"])
+    assert rewards == [*[0.0] * (len(rewards) - 1), float(info["success"])]
     assert all(np.array_equal(last[key], again[key]) for key in last)
 
 
@@ -190,7 +149,6 @@ def test_a_step_after_the_end_changes_nothing_and_gives_no_reward(make):
         ({"robot": "ur5"}, "Set a key of the configuration by overrides=['robot=...']."),
         ({"config_dirs": ["mine"]}, "config_dirs= is not an argument of an environment. Did you mean 'config_dir'?"),
         ({"overrides": "robot=ur5"}, "overrides='robot=ur5' is not a list. Expected one, such as ['robot=ur5']."),
-        ({"overrides": None}, "overrides=None is not a list."),
         ({"overrides": [3]}, "An override is 3, of type int. Expected text: 'robot=ur5'."),
         ({"task": 3}, "The task is 3, of type int. Expected text: 'open_drawer'."),
         ({"cfg": {"task": "open_drawer"}}, "cfg is of type dict. Expected what unlatch.load returns."),
@@ -212,13 +170,8 @@ def test_wrong_arguments_of_gymnasium_make_are_named(arguments, message):
             {},
             "An override is ['robot=ur5'], of type list. Expected text: 'robot=ur5'.",
         ),
-        ((None,), {}, "The task is None, of type NoneType. Expected text: 'open_drawer'."),
         (("close_drawer",), {"observation": {"keys": ["robots.*"]}}, "Expected unlatch.ObservationCfg(...)."),
-        (
-            ("close_drawer",),
-            {"action": "joint_delta"},
-            "action='joint_delta' is of type str. Expected unlatch.ActionCfg",
-        ),
+        (("close_drawer",), {"action": "joint_delta"}, "of type str. Expected unlatch.ActionCfg"),
         (("close_drawer",), {"config_dirs": "absent"}, "--config-dir absent is not a folder."),
     ],
 )
@@ -227,22 +180,18 @@ def test_wrong_arguments_of_make_env_are_named(given, named, message):
         unlatch.make_env(*given, **named)
 
 
-def test_overrides_beside_a_composed_configuration_are_refused():
+def test_a_composed_configuration_of_collection_makes_an_environment_and_takes_no_overrides():
     with pytest.raises(ConfigError, match=r"overrides=\['robot=ur5'\] .* Give them to unlatch.load"):
         unlatch.make_env(unlatch.load("close_drawer"), "robot=ur5")
-
-
-def test_a_composed_configuration_of_collection_makes_an_environment():
     env = gymnasium.make(ID, cfg=unlatch.load("close_drawer", "robot=ur5"))
     assert env.unwrapped.cfg.robot.name == "ur5"
     env.close()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("context", ["spawn", "forkserver"])
-def test_environments_run_in_processes_of_their_own(context):
+def test_environments_run_in_processes_of_their_own():
     register_environments()
-    kwargs = {"context": context}
+    kwargs = {"context": "spawn"}
     envs = gymnasium.make_vec(ID, num_envs=2, vectorization_mode="async", vector_kwargs=kwargs)
     observations, infos = envs.reset(seed=3, options={"episode": 1})
     assert infos["episode"].tolist() == [1, 1]

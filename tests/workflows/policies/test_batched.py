@@ -4,17 +4,13 @@ import os
 import signal
 import socket
 import sys
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 import cloudpickle
 import numpy as np
 import pytest
-
-pytest.importorskip("gymnasium")
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.gym.config import ActionMode
@@ -67,7 +63,6 @@ class Doubler:
         ]
 
 
-@dataclass
 class Refuser:
     def act(self, observation: dict[str, Array]) -> Array:
         return np.zeros(2)
@@ -110,15 +105,10 @@ def test_the_process_counts_batches_and_actions_and_tells_them_at_its_end():
     assert 0.0 < running.statistics.share < 1.0
 
 
-def test_a_policy_may_end_an_episode(running):
-    policy = connect(running)
-    begin(policy, 0)
-    assert policy.act({"x": np.array(-1.0)}) is None
-
-
-def test_a_bug_in_the_policy_reaches_the_episode_and_the_process_goes_on(running):
+def test_a_policy_may_end_an_episode_and_its_bug_reaches_the_episode_and_not_the_process(running):
     policy = connect(running)
     begin(policy, 4)
+    assert policy.act({"x": np.array(-1.0)}) is None
     with pytest.raises(PolicyBugError, match="KeyError: 'wrist'"):
         policy.act({"x": np.array(-2.0)})
     assert policy.act({"x": np.array(3.0)}).tolist() == [6.0, 4.0]
@@ -181,19 +171,6 @@ def test_a_policy_that_cannot_be_made_is_refused(policy, message):
 @pytest.mark.parametrize(("policy", "batched"), [(Doubler, True), (Refuser, False), (Refuser(), False), (len, False)])
 def test_only_a_policy_with_act_batch_is_batched(policy, batched):
     assert is_batched(policy) == batched
-
-
-def test_messages_arrive_as_they_were_sent():
-    ours, theirs = socket.socketpair()
-    arrays = {"a": np.arange(6.0).reshape(2, 3), "b": np.array(True), "c": np.zeros((0, 4), dtype=np.uint8)}
-    with ours, theirs:
-        threading.Thread(target=send_message, args=(ours, {"type": "act"}, arrays)).start()
-        header, received = receive_message(theirs)
-    assert header["type"] == "act"
-    assert received.keys() == arrays.keys()
-    for name, array in arrays.items():
-        assert received[name].dtype == array.dtype
-        assert np.array_equal(received[name], array)
 
 
 @pytest.mark.parametrize(

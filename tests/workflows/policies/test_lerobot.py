@@ -11,9 +11,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-
-pytest.importorskip("gymnasium")
-
 from gymnasium.spaces import Box, Dict
 
 from unlatch.simcore.errors import ConfigError, PluginError
@@ -109,10 +106,10 @@ def seen(*states: float) -> dict[str, Array]:
     return {"observation.state": np.array([[state] * JOINTS for state in states])}
 
 
-@pytest.mark.parametrize("inner", ["", "checkpoints", "checkpoints/last", "checkpoints/last/pretrained_model"])
-def test_a_checkpoint_is_found_in_every_folder_above_it(trained, inner):
+def test_a_checkpoint_is_found_in_every_folder_above_it(trained):
     folder = Path(trained("act"))
-    assert find_checkpoint(str(folder / inner)).resolve() == folder / "checkpoints/last/pretrained_model"
+    for inner in ("", "checkpoints", "checkpoints/last", "checkpoints/last/pretrained_model"):
+        assert find_checkpoint(str(folder / inner)).resolve() == folder / "checkpoints/last/pretrained_model"
 
 
 def test_a_folder_without_a_checkpoint_is_refused_before_anything_is_written(tmp_path, capsys):
@@ -124,18 +121,15 @@ def test_a_folder_without_a_checkpoint_is_refused_before_anything_is_written(tmp
 
 
 def test_workers_whose_actions_are_used_up_share_one_prediction(trained):
-    policy = make_batched(trained("act"), spaces())
+    policy = make_batched(folder := trained("act"), spaces())
     for slot in (0, 2):
         policy.reset(slot, {}, {"seed": 7, "episode": slot})
     asked = [((1.0, 2.0), (0, 2)), ((5.0, 6.0), (0, 2)), ((8.0,), (2,)), ((3.0, 4.0), (0, 2))]
     given = [[float(row[0]) for row in policy.act_batch(seen(*states), np.array(slots))] for states, slots in asked]
     assert given == [[1.0, 2.0], [2.0, 3.0], [8.0], [3.0, 9.0]]  # two actions of each prediction
     assert Network.made[0].batches == [2, 1, 1]
-
-
-def test_a_reset_forgets_the_rest_of_a_prediction(trained):
-    policy = make_batched(trained("act"), spaces())
-    for state in (1.0, 5.0):
+    policy = make_batched(folder, spaces())
+    for state in (1.0, 5.0):  # a reset forgets the rest of a prediction
         policy.reset(0, {}, {"seed": 7, "episode": 0})
         assert policy.act_batch(seen(state), np.array([0]))[0].tolist() == [state] * JOINTS
 
@@ -167,25 +161,20 @@ def test_what_does_not_fit_the_training_is_named(trained, wrong, said):
     assert said in str(caught.value)
 
 
-def test_a_type_that_keeps_its_own_state_runs_in_each_worker_only(trained):
+def test_a_type_that_keeps_its_own_state_runs_in_each_worker_only_and_a_missing_package_is_named(trained, monkeypatch):
     folder = trained("smolvla")
     assert not can_batch(folder)
     with pytest.raises(ConfigError, match=r"keeps observations of one worker only. Set batch=false."):
         make_batched(folder, spaces())
-
-
-def test_a_missing_package_names_the_extra(trained, monkeypatch):
-    folder = trained("act")
     monkeypatch.setitem(sys.modules, "lerobot.configs.policies", None)
     with pytest.raises(PluginError, match="Install it: " + re.escape(install_command("lerobot"))):
         open_checkpoint(folder, spaces())
 
 
-@pytest.mark.parametrize("kind", ["act", "smolvla"])
 @pytest.mark.slow
-def test_an_episode_with_a_checkpoint_is_recorded(trained, kind, tmp_path):
+def test_an_episode_with_a_checkpoint_is_recorded(trained, tmp_path):
     folder = trained(
-        kind,
+        "smolvla",
         input_features={"observation.state": SimpleNamespace(shape=(8,))},
         output_features={"action": SimpleNamespace(shape=(8,))},
     )

@@ -12,9 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip("gymnasium")
-
 from gymnasium.spaces import Box, Dict
 
 from unlatch.simcore.errors import ConfigError, PluginError
@@ -42,8 +39,6 @@ class RpcError(Exception):
 
 @dataclass
 class PolicyConfig:
-    """What a client asks of the server."""
-
     policy_type: str
     pretrained_name_or_path: str
     lerobot_features: dict[str, Any]
@@ -52,8 +47,6 @@ class PolicyConfig:
 
 @dataclass
 class TimedObservation:
-    """One observation."""
-
     timestamp: float
     timestep: int
     observation: dict[str, Any]
@@ -62,8 +55,6 @@ class TimedObservation:
 
 @dataclass
 class TimedAction:
-    """One action of an answer."""
-
     action: Any
 
     def get_action(self) -> Any:
@@ -192,33 +183,20 @@ def test_the_server_learns_which_checkpoint_it_loads_and_what_it_gets(server):
 
 
 @pytest.mark.parametrize(
-    ("fails", "said"),
+    ("broken", "said"),
     [
-        ("gone", "Policy server 127.0.0.1:8080 reports:\nit is gone"),
-        ("late", "took longer than 60 s for one answer. Set policy_timeout_s"),
-        ("", "sent no actions: its policy failed. Look at what it printed"),
+        ({"fails": "gone"}, "Policy server 127.0.0.1:8080 reports:\nit is gone"),
+        ({"fails": "late"}, "took longer than 60 s for one answer. Set policy_timeout_s"),
+        ({"fails": ""}, "sent no actions: its policy failed. Look at what it printed"),
+        ({"answer": pickle.dumps([])}, "sent no actions: its policy failed"),
+        ({"answer": b"no pickle"}, r"sent actions that cannot be read \(UnpicklingError: .*Install the same version"),
+        ({"answer": pickle.dumps([3])}, r"sent actions that cannot be read \(AttributeError: "),
+        ({"rows": 6}, r"shape \[6, 3\], expected an array of shape \[T, 8\]"),
     ],
 )
-def test_what_goes_wrong_in_the_server_is_said(server, fails, said):
-    policy = begin(load_policy(SPEC, env()))
-    server.fails = fails
-    with pytest.raises(PolicyServerError) as caught:
-        policy.act(seen(0.0))
-    assert said in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        (pickle.dumps([]), "sent no actions: its policy failed"),
-        (b"no pickle", r"sent actions that cannot be read \(UnpicklingError: .*Install the same version"),
-        (pickle.dumps([3]), r"sent actions that cannot be read \(AttributeError: "),
-    ],
-    ids=["empty", "no pickle", "no actions"],
-)
-def test_an_answer_without_actions_is_an_error_of_the_server(server, answer, said):
-    policy = begin(load_policy(SPEC, env()))
-    server.answer = answer
+def test_what_goes_wrong_in_the_server_is_said(server, broken, said):
+    policy = begin(load_policy(SPEC, env(actions=8 if "rows" in broken else SIZE)))
+    vars(server).update(broken)
     with pytest.raises(PolicyServerError, match=said):
         policy.act(seen(0.0))
 
@@ -229,17 +207,12 @@ def test_a_server_has_one_policy_at_a_time_under_each_of_its_names(server):
         load_policy(SPEC.replace("127.0.0.1", "localhost"), env())
     load_policy(SPEC.replace("8080", "8081"), env()).close()
     policy.close()
-    load_policy(SPEC, env()).close()
-    assert server.channels == 0
-
-
-def test_a_checkpoint_that_cannot_be_loaded_leaves_the_server_free(server):
-    server.loads = False
+    server.loads = False  # a checkpoint that cannot be loaded leaves the server free
     with pytest.raises(PolicyServerError, match="it is gone"):
         load_policy(SPEC, env())
-    assert server.channels == 0
     server.loads = True
     load_policy(SPEC, env()).close()
+    assert server.channels == 0
 
 
 def test_a_cache_that_cannot_be_written_is_named(server, tmp_path):
@@ -256,11 +229,6 @@ def test_several_workers_are_refused(workers, said):
     check_one_worker("openpi://localhost:1", workers)
 
 
-def test_actions_of_another_size_are_refused(server):
-    with pytest.raises(PolicyServerError, match=r"shape \[6, 3\], expected an array of shape \[T, 8\]"):
-        begin(load_policy(SPEC, env(actions=8))).act(seen(0.0))
-
-
 @pytest.mark.parametrize(
     ("spec", "said"),
     [
@@ -274,12 +242,9 @@ def test_an_address_without_port_type_or_checkpoint_is_refused(server, spec, sai
         load_policy(spec, env())
 
 
-def test_a_state_that_is_not_observed_is_named(server):
+def test_a_state_that_is_not_observed_and_a_server_that_does_not_answer_are_named(server):
     with pytest.raises(ConfigError, match=r"needs 'observation\.state', which is not observed"):
         load_policy(SPEC, env(state="robots.joints"))
-
-
-def test_a_server_that_does_not_answer_is_named_with_the_command_that_starts_it(server):
     server.fails = "gone"
     with pytest.raises(ConfigError, match=r"does not answer. Start the server first: python -m lerobot\.async_infer"):
         load_policy(SPEC, env())

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("gymnasium")
-
 from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.sim.renderers.software import SoftwareRenderer
@@ -88,28 +86,18 @@ def test_a_batched_policy_is_asked_for_one_worker_in_slot_0(kind):
     policy.reset({"x": np.array(1.0)}, {"episode": 4})
     action, last = policy.act({"x": np.array(3.0)}), policy.act({"x": np.array(-1.0)})
     policy.close()
-    assert action is not None
-    assert action.tolist() == [6.0]
-    assert last is None
+    assert (action.tolist(), last) == ([6.0], None)
     assert target.calls == [("reset", 0, 1.0, 4), ("act", (1,), [0]), ("act", (1,), [0]), "close"]
 
 
-def test_a_batched_policy_needs_no_reset_and_no_close():
-    policy = wrap_policy(SimpleNamespace(act_batch=lambda observations, slots: [np.zeros(2)]), ENV, name="batched")
-    policy.reset({}, {})
-    assert policy.act({}) is not None
-    policy.close()
-
-
-def test_a_policy_with_act_and_act_batch_is_asked_by_act():
+def test_a_policy_may_have_act_alone_and_no_action_for_an_observation_is_named():
     both = SimpleNamespace(act=lambda observation: np.ones(1), act_batch=lambda observations, slots: np.zeros((1, 1)))
     assert wrap_policy(both, ENV, name="both").act({}) == np.ones(1)
-
-
-def test_a_batched_policy_that_returns_no_action_for_an_observation_is_named():
     policy = wrap_policy(SimpleNamespace(act_batch=lambda observations, slots: []), ENV, name="batched")
+    policy.reset({}, {})
     with pytest.raises(ValueError, match="act_batch returned 0 actions for 1 observations"):
         policy.act({"x": np.array(1.0)})
+    policy.close()
 
 
 @pytest.mark.parametrize(
@@ -121,10 +109,7 @@ def test_a_batched_policy_that_returns_no_action_for_an_observation_is_named():
         ("tcp://127.0.0.1:1", "does not answer"),
         ("tcp://127.0.0.1", "Expected tcp://host:port"),
         ("recorded:nowhere", "is not a data set"),
-        (
-            "best",
-            "Expected one of: lerobot:PATH, lerobot://host:port/type/checkpoint, module:name, never_looks, openpi://host:port",
-        ),
+        ("best", "Expected one of: lerobot:PATH, lerobot://host:port/type/checkpoint, module:name, never_looks"),
         (3, "is of type int. Expected a function of the observation, or a class or object with act(observation) or "),
     ],
 )
@@ -161,6 +146,5 @@ def test_a_batched_policy_acts_before_the_planner_takes_over_and_images_end_with
     assert record.events[0]["event"] == "takeover"
     assert record.events[0]["frame"] == 5 + 6
     assert counting.calls == ["made", ("reset", 0, 0), *["act"] * 6, "closed"]
-    assert (
-        len(renderings) == 1 + 1 + 6
-    )  # for the shapes of the observation, after the reset, in each frame of the policy
+    # for the shapes of the observation, after the reset, in each frame of the policy
+    assert len(renderings) == 1 + 1 + 6

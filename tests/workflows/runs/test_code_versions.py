@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sys
 import traceback
 from dataclasses import asdict
@@ -44,38 +45,24 @@ def failed_record(code: CodeVersions, *, trace: str = "") -> dict[str, Any]:
     return record.evidence
 
 
-def add_file(site: Path) -> None:
-    (site / "press_kit" / "deep").mkdir()
-    (site / "press_kit" / "deep" / "more.py").write_text("x = 1\n")
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (lambda site: None, []),
-        (lambda site: (site / "press_kit" / "skill.py").write_text("x = 1\n"), ["the code of press_kit has changed"]),
-        (add_file, ["the code of press_kit has changed"]),
-        (
-            lambda site: write_plugin(site, "press_kit", version="1.1", entry="unlatch.skills", name="press"),
-            ["press_kit 1.0 is 1.1 now"],
-        ),
-    ],
-    ids=["none", "changed file", "new file", "new version"],
-)
-def test_a_change_of_a_plugin_is_seen(site, change, said):
+def test_a_change_of_a_plugin_that_the_configuration_names_is_seen(site):
+    write_plugin(site, "wiggle_kit", version="1.0", entry="unlatch.skills", name="wiggle")
+    write_plugin(site, "other_kit", version="1.0", entry="other.skills", name="press")
     code = CodeVersions.of(CONFIG)
     assert set(code.packages) == {"unlatch", "press_kit"}
-    change(site)
-    assert changes_since(failed_record(code), CodeVersions.of(CONFIG)) == said
+    evidence, changed = failed_record(code), ["the code of press_kit has changed"]
+    assert changes_since(evidence, CodeVersions.of(CONFIG)) == []
+    (site / "press_kit" / "deep").mkdir()
+    (site / "press_kit" / "deep" / "more.py").write_text("x = 1\n")
+    assert changes_since(evidence, CodeVersions.of(CONFIG)) == changed
+    shutil.rmtree(site / "press_kit" / "deep")
+    (site / "press_kit" / "skill.py").write_text("x = 1\n")
+    assert changes_since(evidence, CodeVersions.of(CONFIG)) == changed
+    write_plugin(site, "press_kit", version="1.1", entry="unlatch.skills", name="press")
+    assert changes_since(evidence, CodeVersions.of(CONFIG)) == ["press_kit 1.0 is 1.1 now"]
     slipped = episode("slipped")
     code.note_in(slipped)
     assert slipped.evidence == {}, "only an error notes its code"
-
-
-def test_a_plugin_that_the_configuration_does_not_name_does_not_count(site):
-    write_plugin(site, "wiggle_kit", version="1.0", entry="unlatch.skills", name="wiggle")
-    write_plugin(site, "other_kit", version="1.0", entry="other.skills", name="press")
-    assert set(CodeVersions.of(CONFIG).packages) == {"unlatch", "press_kit"}
 
 
 def test_a_changed_file_of_unlatch_is_a_change(tmp_path, monkeypatch):
@@ -110,11 +97,8 @@ def test_a_changed_policy_is_a_change(spec, tmp_path, monkeypatch):
     assert changes_since(evidence, versions()) == [f"the code of {name} has changed"]
     assert changes_since(evidence, CodeVersions.of({})) == [f"{name} is not used now"]
     assert changes_since(before, versions()) == [f"{name} was not used then"]
-
-
-@pytest.mark.parametrize("policy", [None, "random", "tcp://localhost:1", "recorded:data/demo", "recorded:data"])
-def test_other_policies_add_no_code(policy):
-    assert set(CodeVersions.of({}, policy=policy_module(policy)).packages) == {"unlatch"}
+    for other in (None, "random", "tcp://localhost:1", "recorded:data/demo", "recorded:data"):
+        assert set(CodeVersions.of({}, policy=policy_module(other)).packages) == {"unlatch"}
 
 
 def test_the_code_of_a_policy_object_is_that_of_its_module(tmp_path, monkeypatch):
@@ -155,36 +139,22 @@ def test_a_changed_file_of_the_traceback_is_a_change(tmp_path):
     assert changes_since(evidence, code) == []  # the episode may come from another computer
 
 
-def test_a_file_that_was_changed_while_the_run_went_on_counts_as_changed(tmp_path):
+def test_a_file_of_the_traceback_counts_as_changed_if_it_was_saved_during_the_run(site, tmp_path, monkeypatch):
     path = tmp_path / "helper.py"
     path.write_text("1 / 0\n")  # after this process began, as an edit during a run
-    code = CodeVersions.of({})
-    assert changes_since(failed_record(code, trace=make_trace(path)), code) == ["helper.py has changed"]
-
-
-def test_a_file_that_was_saved_just_before_the_run_has_not_changed(tmp_path, monkeypatch):
-    path = tmp_path / "helper.py"
-    path.write_text("1 / 0\n")
     saved, code = path.stat().st_mtime, CodeVersions.of({})
+    assert changes_since(failed_record(code, trace=make_trace(path)), code) == ["helper.py has changed"]
     began_early = saved - 0.9  # the process began right after that; psutil says up to a second less on Linux
     monkeypatch.setattr("psutil.Process.create_time", lambda process: began_early)
     assert changes_since(failed_record(code, trace=make_trace(path)), code) == []
-
-
-def test_a_file_of_a_noted_package_is_not_noted_again(site):
-    path = site / "press_kit" / "skill.py"
-    assert failed_record(CodeVersions.of(CONFIG), trace=make_trace(path))[MADE_WITH]["files"] == {}
-
-
-@pytest.mark.parametrize(
-    "evidence", [{}, {MADE_WITH: 3}, {MADE_WITH: {"packages": {}}}, {MADE_WITH: {"packages": [], "files": {}}}]
-)
-def test_an_error_without_a_note_may_come_from_other_code(evidence):
-    assert changes_since(evidence, CodeVersions.of({})) == ["it is not known which code made them"]
+    of_a_package = make_trace(site / "press_kit" / "skill.py")
+    assert failed_record(CodeVersions.of(CONFIG), trace=of_a_package)[MADE_WITH]["files"] == {}
 
 
 def test_a_foreign_note_is_read_without_harm():
-    code = CodeVersions.of({})
+    code, damaged = CodeVersions.of({}), {"packages": [], "files": {}}
+    for evidence in ({}, {MADE_WITH: 3}, {MADE_WITH: {"packages": {}}}, {MADE_WITH: damaged}):
+        assert changes_since(evidence, code) == ["it is not known which code made them"]
     files = {"/dev/zero": "0", "x" * 9999: "0", "a\0b": "0"}
     assert changes_since({MADE_WITH: {"packages": {**code.packages}, "files": files}}, code) == []
     changes = changes_since({MADE_WITH: {"packages": {"unlatch": 3}, "files": {}}}, code)
@@ -208,11 +178,9 @@ def test_only_packages_that_differ_are_named(tmp_path):
     data = write_runs(tmp_path, one, one)
     assert describe_mixed_code(data) == describe_mixed_code(data, one.packages) == ""
     assert describe_mixed_code(data, other.packages) == "kit 1.0 and 1.1, unlatch"
-
-
-@pytest.mark.parametrize("silent", [run_of(), run_of(0, unlatch=("1", "other"))], ids=["no code noted", "no episode"])
-def test_runs_that_tell_nothing_do_not_count(tmp_path, silent):
-    assert describe_mixed_code(write_runs(tmp_path, run_of(unlatch=("1", "a")), silent)) == ""
+    silent = [run_of(), run_of(0, unlatch=("1", "other"))]  # no code is noted, or no episode was made
+    (tmp_path / "other").mkdir()
+    assert describe_mixed_code(write_runs(tmp_path / "other", run_of(unlatch=("1", "a")), *silent)) == ""
 
 
 @pytest.mark.parametrize("packages", [["unlatch"], {"unlatch": "1"}, None])
@@ -280,13 +248,9 @@ def test_a_syntax_error_is_shown_with_its_line(tmp_path):
     assert user_frames(trace, ())[-2:] == [f'  File "{file}", line 1', "    def act(:"]
 
 
-def test_without_a_frame_of_the_user_the_innermost_one_is_shown():
+def test_without_a_frame_of_the_user_the_innermost_one_is_shown_and_none_of_no_traceback():
     trace = f'Traceback (most recent call last):\n  File "{json.__file__}", line 3, in a\n    b()\nTypeError: no\n'
     record = episode("error", evidence={"traceback": trace})
     assert frames_to_show(record) == [f'  File "{json.__file__}", line 3, in a', "    b()"]
-
-
-@pytest.mark.parametrize("evidence", [{}, {"traceback": "", MADE_WITH: None}, {"traceback": 3, MADE_WITH: []}])
-def test_an_error_without_a_traceback_shows_none(evidence):
-    record = episode("error", evidence=evidence)
-    assert frames_to_show(record) == []
+    for evidence in ({}, {"traceback": "", MADE_WITH: None}, {"traceback": 3, MADE_WITH: []}):
+        assert frames_to_show(episode("error", evidence=evidence)) == []

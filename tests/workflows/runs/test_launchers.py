@@ -1,6 +1,5 @@
 """Sweeps: what jobs are called, where they go, and that launchers run each of them."""
 
-import json
 import re
 import sys
 from collections.abc import Callable
@@ -18,9 +17,8 @@ from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.registry import install_command
 from unlatch.workflows.cli.terminal import BAD_INPUT, FAILED, OK
 from unlatch.workflows.runs.hydra_launcher import HydraLauncher
-from unlatch.workflows.runs.schema import SERIAL, LauncherCfg
+from unlatch.workflows.runs.schema import SERIAL
 from unlatch.workflows.runs.sweep import (
-    JOBS_FILES,
     LAUNCHERS,
     LOGS,
     SweepJob,
@@ -51,9 +49,7 @@ def test_jobs_are_named_after_the_values_that_differ():
     assert job_name(["object.category=oven"], [0], default="x") == "categoryoven", "a key with a dot explains its value"
     away = [job_name([word], [0], default="x") for word in ("object.root=../../x", "object.root=/tmp")]
     assert away == ["root.._.._x", "root_tmp"], "none leads out of its folder"
-
-
-def test_the_single_part_of_all_parts_names_its_job_as_one_of_several_does():
+    # the single part of all parts names its job as one of several does
     (one,) = [["object=box.urdf", "skill=open", "part=drawer"]]
     varied = varied_indices([one], given=["object=box.urdf", "skill=open", "part=all"])
     assert job_name(one, varied, default="open_drawer") == "drawer"
@@ -67,24 +63,6 @@ def test_waiting_jobs_keep_their_list_if_another_sweep_uses_the_folder(tmp_path)
     assert read_job(queued, 0) == SweepJob("a", ("list", "tasks"))
     assert read_job(other, 0) == SweepJob("b", ("list", "skills"))
     assert write_jobs(tmp_path, [SweepJob("a", ("list", "tasks"))]) == queued
-
-
-def test_a_launcher_that_loses_a_job_reports_the_others(tmp_path, monkeypatch):
-    jobs = [SweepJob("a", ("--version",)), SweepJob("b", ("nonsense",)), SweepJob("c", ("--version",))]
-
-    def two_jobs_then_gone(self: Hydra, config_name: str, task: Callable[[DictConfig], int], words: list[str]) -> None:
-        given = dict(word.split("=", 1) for word in words)
-        for number in (0, 1):
-            cfg = {"job": number, "jobs": given["jobs"].strip("'"), "codes": given["codes"].strip("'")}
-            task(OmegaConf.create(cfg))
-        raise RuntimeError("a worker was killed")
-
-    monkeypatch.setattr(Hydra, "multirun", two_jobs_then_gone)
-    launcher = HydraLauncher("basic", module="hydra", extra="none")
-    notes: list[str] = []
-    codes = launcher.launch(write_jobs(tmp_path, jobs), 3, {}, at_once=None, notify=notes.append)
-    assert codes == [OK, BAD_INPUT, FAILED]
-    assert "lost 1 of 3 jobs before their end: a worker was killed" in notes[0]
 
 
 def test_failed_jobs_are_counted(tmp_path, monkeypatch, capsys):
@@ -113,11 +91,6 @@ def test_the_settings_of_a_file_are_those_of_the_launcher(name, tmp_path):
         assert value is None or launcher[key] == value
 
 
-def test_zero_jobs_at_once_raises_an_error():
-    with pytest.raises(ConfigError, match="Expected 1 or more"):
-        LauncherCfg(jobs_at_once=0)
-
-
 def test_without_slurm_the_missing_program_is_named(tmp_path, monkeypatch):
     pytest.importorskip(LAUNCHERS.load("slurm").module)
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -143,21 +116,27 @@ def test_every_job_runs_and_its_exit_code_is_reported(name, tmp_path):
     assert "artpreplan" in (tmp_path / LOGS / "c.log").read_text()
 
 
-@pytest.mark.slow
-@pytest.mark.integration
-def test_a_sweep_writes_one_data_set_for_each_job_into_one_folder(tmp_path):
-    pytest.importorskip(LAUNCHERS.load("joblib").module)
-    common = ["episodes=1", "pictures=0", "launcher=joblib", f"sweep_dir={tmp_path / 's'}"]
-    assert command_table.main(["collect", "-m", "task=close_drawer", "seed=1,2", *common]) == OK
-    sets = {path.name: DataSet.open(path) for path in (tmp_path / "s").glob("seed*")}
-    assert {name: len(data_set) for name, data_set in sets.items()} == {"seed1": 1, "seed2": 1}
-    assert {job["name"] for job in json.loads(next((tmp_path / "s").glob(JOBS_FILES)).read_text())} == set(sets)
-    assert sets["seed2"].header["config"]["seed"] == 2
-
-
 def test_the_command_of_a_swept_data_set_names_its_own_values(tmp_path):
     words = ["unlatch", "collect", "-m", "task=open_drawer,close_drawer", "seed=1,2", "sweep_dir=s", "pictures=0"]
     config = {"task": {"name": "close_drawer"}, "seed": 2}
     with DataSet.create_or_resume(tmp_path / "a", header={"config": config}, info={"command": words}) as data_set:
         again = commands_of(data_set)["make it again"]
     assert again == "unlatch collect task=close_drawer seed=2 'only=[NUMBER]' out=data/again"
+
+
+def test_a_launcher_that_loses_a_job_reports_the_others(tmp_path, monkeypatch):
+    jobs = [SweepJob("a", ("--version",)), SweepJob("b", ("nonsense",)), SweepJob("c", ("--version",))]
+
+    def two_jobs_then_gone(self: Hydra, config_name: str, task: Callable[[DictConfig], int], words: list[str]) -> None:
+        given = dict(word.split("=", 1) for word in words)
+        for number in (0, 1):
+            cfg = {"job": number, "jobs": given["jobs"].strip("'"), "codes": given["codes"].strip("'")}
+            task(OmegaConf.create(cfg))
+        raise RuntimeError("a worker was killed")
+
+    monkeypatch.setattr(Hydra, "multirun", two_jobs_then_gone)
+    launcher = HydraLauncher("basic", module="hydra", extra="none")
+    notes: list[str] = []
+    codes = launcher.launch(write_jobs(tmp_path, jobs), 3, {}, at_once=None, notify=notes.append)
+    assert codes == [OK, BAD_INPUT, FAILED]
+    assert "lost 1 of 3 jobs before their end: a worker was killed" in notes[0]

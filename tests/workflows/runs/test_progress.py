@@ -29,7 +29,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def shown(console: Console, progress: Progress) -> str:
+def shown(console: Console, progress: Progress | StepProgress) -> str:
     with console.capture() as capture:
         console.print(progress)
     return capture.get()
@@ -49,17 +49,23 @@ def test_the_display_counts_attempts_successes_and_failures_by_code():
     assert "left" in text
     assert progress.left_s is not None
     assert len(text.splitlines()) == 2
+    progress.interruption = Interruption()
+    assert "Ctrl-C again: at once" not in shown(console, progress)
+    progress.interruption.asked = True
+    assert "Ctrl-C again: at once" in shown(console, progress)
 
 
-def test_without_a_terminal_a_short_run_writes_nothing():
-    stream = io.StringIO()
-    with Progress(total=1, console=Console(file=stream)) as progress:
+def test_without_a_terminal_a_long_run_writes_lines_and_a_short_one_nothing(monkeypatch):
+    short = io.StringIO()
+    with Progress(total=1, console=Console(file=short)) as progress:
         progress.update(Outcome(0, True))
-    assert stream.getvalue() == ""
-
-
-def test_without_a_terminal_a_long_run_writes_lines(monkeypatch):
+    assert short.getvalue() == ""
     monkeypatch.setattr("unlatch.workflows.runs.progress.FIRST_LINE_S", 0.05)
+    calls: list[Progress] = []
+    with Progress(total=1, report=calls.append, console=Console(file=short)) as progress:
+        progress.update(Outcome(0, True))
+        time.sleep(0.1)
+    assert (calls, short.getvalue()) == ([progress], ""), "a function is called in place of lines"
     stream = io.StringIO()
     with Progress(total=3, console=Console(file=stream, width=20)) as progress:
         wait_for(lambda: "unlatch: 0/3 episodes after 0 s; no episode has ended yet\n" in stream.getvalue())
@@ -71,15 +77,6 @@ def test_without_a_terminal_a_long_run_writes_lines(monkeypatch):
     written = stream.getvalue()
     time.sleep(0.2)
     assert stream.getvalue() == written
-
-
-def test_a_function_is_called_in_place_of_lines(monkeypatch):
-    monkeypatch.setattr("unlatch.workflows.runs.progress.FIRST_LINE_S", 0.01)
-    stream, calls = io.StringIO(), []
-    with Progress(total=1, report=calls.append, console=Console(file=stream)) as progress:
-        progress.update(Outcome(0, True))
-        time.sleep(0.1)
-    assert (calls, stream.getvalue()) == ([progress], "")
 
 
 def test_a_run_of_errors_has_no_pace():
@@ -114,24 +111,13 @@ def test_without_a_terminal_steps_are_counted_in_lines(monkeypatch):
         wait_for(lambda: "unlatch: 0 of 4,000 pictures after 0 s\n" in stream.getvalue())
         progress.advance()
         wait_for(lambda: "unlatch: 1 of 4,000 pictures after" in stream.getvalue())
+        assert "1/4,000 pictures" in shown(Console(file=io.StringIO(), width=80), progress)
         progress.end()
         written = stream.getvalue()
         progress.update(3999, 4000)
         time.sleep(0.2)
     assert written.splitlines()[-1].endswith("left")
     assert stream.getvalue() == written
-
-
-def test_on_a_terminal_steps_are_shown_in_a_line_that_disappears():
-    stream = io.StringIO()
-    console = Console(file=stream, force_terminal=True, width=80)
-    with StepProgress("images", console=console) as progress:
-        progress.update(1, 3)
-        progress.update(2, 3)
-        console.print(progress)
-    assert "2/3 images" in stream.getvalue()
-    assert "a second" in stream.getvalue()
-    assert "\x1b[2K" in stream.getvalue()
 
 
 @pytest.fixture
@@ -143,7 +129,7 @@ def pythons_handler() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("pythons_handler")
-def test_the_first_ctrl_c_is_noted_and_the_second_raises():
+def test_the_first_ctrl_c_is_noted_and_the_second_raises_unless_the_process_ignores_both():
     with Interruption() as interruption:
         assert not interruption.is_asked()
         signal.raise_signal(signal.SIGINT)
@@ -151,26 +137,10 @@ def test_the_first_ctrl_c_is_noted_and_the_second_raises():
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def test_a_process_that_ignores_ctrl_c_still_ignores_it():
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        with Interruption() as interruption:
-            signal.raise_signal(signal.SIGINT)
-        assert not interruption.asked
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def test_the_display_says_what_a_second_ctrl_c_does():
-    interruption = Interruption()
-    progress = Progress(total=10, interruption=interruption, console=(console := Console(file=io.StringIO(), width=80)))
-    with console.capture() as capture:
-        console.print(progress)
-        interruption.asked = True
-        console.print(progress)
-    assert capture.get().count("Ctrl-C again: at once") == 1
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with Interruption() as interruption:
+        signal.raise_signal(signal.SIGINT)
+    assert not interruption.asked
 
 
 @pytest.fixture
@@ -197,12 +167,17 @@ def test_the_first_batch_counts_and_start_up_does_not(tmp_path, now):
     assert pace_of(read_run_times(tmp_path)).per_hour == pytest.approx(3600.0) == progress.per_hour
 
 
-def test_a_killed_run_is_known_up_to_its_last_episode(tmp_path, now):
-    clock = RunClock(tmp_path, "host-run")
-    now[0] = 1005.0
-    clock.count(episode(0))
-    now[0] = 5000.0  # killed in its second episode
-    assert pace_of(read_run_times(tmp_path)).worked_s == pytest.approx(2.0)
+def test_a_killed_run_is_known_up_to_its_last_episode_however_often_it_is_merged(tmp_path, now):
+    for name, began in (("a", 1000.0), ("b", 2000.0)):
+        now[0] = began
+        clock = RunClock(tmp_path / name, "host-run")
+        now[0] = began + 5.0
+        clock.count(episode(0))
+        now[0] = began + 500.0  # killed in its second episode
+        for _ in range(2):
+            copy_run_times(tmp_path / name, tmp_path / "merged")
+    assert pace_of(read_run_times(tmp_path / "a")).worked_s == pytest.approx(2.0)
+    assert pace_of(read_run_times(tmp_path / "merged")).per_hour == pytest.approx(1800.0)
 
 
 FIRST = RunTime(1.0, 100.0, 200.0, 10)
@@ -224,17 +199,6 @@ def test_the_pace_of_runs_counts_the_time_in_which_episodes_were_made(runs, per_
     assert pace.per_hour == (per_hour if per_hour is None else pytest.approx(per_hour))
     if runs:
         assert (pace.worked_s, pace.began, pace.ended) == (pytest.approx(worked_s), began, ended)
-
-
-def test_a_merged_set_has_the_pace_of_its_runs_however_often_it_is_merged(tmp_path, now):
-    for name, began in (("a", 1000.0), ("b", 2000.0)):
-        now[0] = began
-        clock = RunClock(tmp_path / name, "host-run")
-        now[0] = began + 2.0
-        clock.count(episode(0))
-        for _ in range(2):
-            copy_run_times(tmp_path / name, tmp_path / "merged")
-    assert pace_of(read_run_times(tmp_path / "merged")).per_hour == pytest.approx(1800.0)
 
 
 def test_episodes_that_ended_as_error_take_time_and_do_not_count(tmp_path, now):

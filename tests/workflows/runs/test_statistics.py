@@ -18,10 +18,8 @@ from unlatch.simcore.recording.policy_outcome import PolicyOutcome
 from unlatch.workflows.cli.terminal import FAILED, OK, result_console
 from unlatch.workflows.runs.statistics import (
     MOST_NAMED,
-    SAMPLE,
     CorruptEpisodes,
     DecimatingSampler,
-    MeanShare,
     RunStatistics,
     wilson_interval,
 )
@@ -92,13 +90,6 @@ def test_strict_counts_successes_in_the_last_tenth_of_the_range():
     assert RunStatistics.of([*items, summary(3, None)]).strict is None, "one does not say where its part ends"
 
 
-def test_medians_of_many_come_from_an_even_sample():
-    n = 10 * SAMPLE
-    found = RunStatistics.of(summary(number, None, plan=float(number + 1)) for number in range(n))
-    assert found.n == n
-    assert found.medians_ms["plan"] == pytest.approx(n / 2, rel=2e-3)
-
-
 @pytest.mark.parametrize("n", [0, 1, 5, 6, 1000])
 def test_a_sample_is_evenly_spaced_and_within_its_limit(n):
     sample: DecimatingSampler[int] = DecimatingSampler(5)
@@ -135,12 +126,12 @@ def test_the_mean_share_has_the_interval_of_a_proportion():
     assert str(found) == "mean 50.0 % (95 % interval 15.0 to 85.0 %)"
 
 
-@pytest.mark.parametrize("share", [0.0, 1e-5, 0.1, 1.0])
-@pytest.mark.parametrize("n", [1, 3, 1000])
+@pytest.mark.parametrize(("share", "n"), [(0.0, 1), (1e-5, 3), (0.1, 1000), (1.0, 3)])
 def test_equal_shares_have_the_interval_of_a_proportion_and_not_a_point(share, n):
     found = RunStatistics.of(of_policy(number, share) for number in range(n)).share
     assert found is not None
     assert found.interval == pytest.approx(wilson_interval(share * n, n))
+    assert 0.0 <= found.interval[0] < found.interval[1] <= 1.0
 
 
 @pytest.mark.parametrize(
@@ -156,12 +147,6 @@ def test_the_mean_share_is_known_if_that_of_each_episode_is(items, n_and_mean):
     assert (found and (found.n, found.mean)) == n_and_mean
 
 
-def test_an_interval_of_a_mean_stays_within_0_and_1():
-    low, high = MeanShare(2, 1.0).interval
-    assert 0.0 < low < 0.5
-    assert high == 1.0
-
-
 @pytest.fixture
 def data_set(tmp_path) -> DataSet:
     """Four episodes; of number 2 there is neither a line in the index nor a file that can be read."""
@@ -171,19 +156,9 @@ def data_set(tmp_path) -> DataSet:
     return made
 
 
-def test_a_corrupt_episode_raises_an_error_by_default(data_set):
+def test_a_corrupt_episode_raises_an_error_by_default_and_a_report_names_it(data_set, run_command):
     with pytest.raises(RecordingError, match=EPISODE_FILE):
         data_set.summaries()
-
-
-def test_watch_and_list_count_corrupt_episodes(data_set, run_command):
-    code, out, _ = run_command("watch", data_set.path)
-    assert (code, [said in out for said in ("2/3 (21 to 94 %)", "damaged 1", "episode 2)")]) == (OK, [True] * 3)
-    code, out, _ = run_command("list", "data", data_set.path)
-    assert (code, [said in out for said in ("2/3", "damaged 1 (episode 2)")]) == (OK, [True] * 2)
-
-
-def test_a_report_names_corrupt_episodes(data_set, run_command):
     assert run_command("report", data_set.path, "pictures=0")[0] == OK
     content = json.loads((data_set.path / "report.json").read_text())
     assert content["total"]["set"]["n"] == 3
@@ -209,38 +184,16 @@ def test_only_the_first_few_corrupt_episodes_are_named():
     assert len(damaged.lines(most=1000)) == 20
 
 
-RESULT = TaskMeasurement(
-    name="open partnet_refrigerator",
-    statistics=RunStatistics(
-        n=400,
-        successes=396,
-        codes={"motion_blocked": 2, "path_infeasible": 2},
-        medians_ms={"plan": 61.2, "reset": 30.8, "execute": 294.0},
-    ),
-    agreeing=399,
-    sensor_ratio=2.126,
-)
-
-
-def printed(table: object) -> str:
+def test_the_tables_of_a_benchmark_show_counts_agreement_failures_and_the_time_of_every_stage():
+    name, codes = "open partnet_refrigerator", {"motion_blocked": 2, "path_infeasible": 2}
+    medians = {"plan": 61.2, "reset": 30.8, "execute": 294.0}
+    made = TaskMeasurement(
+        name, RunStatistics(400, 396, codes=codes, medians_ms=medians), agreeing=399, sensor_ratio=2.126
+    )
     console = result_console()
     with console.capture() as capture:
-        console.print(table)
-    return capture.get()
-
-
-def test_the_success_table_shows_counts_interval_agreement_and_failures_whole():
-    text = printed(success_table([RESULT]))
-    for cell in (
-        "open partnet_refrigerator",
-        "396/400 = 99.0 %",
-        "97.5 to 99.6 %",
-        "399/400",
-        "motion_blocked 2, path_infeasible 2",
-    ):
-        assert f" {cell} " in text.replace("|", " ")
-
-
-def test_the_cost_table_shows_every_stage_and_marks_what_was_not_timed():
-    rows = [[cell.strip() for cell in line.split("|")] for line in printed(cost_table([RESULT])).splitlines()]
-    assert ["", "open partnet_refrigerator", "61", "31", "294", "-", "2.13", ""] in rows
+        console.print(success_table([made]), cost_table([made]))
+    rows = [[cell.strip() for cell in line.split("|")] for line in capture.get().splitlines()]
+    counted = [name, "396/400 = 99.0 %", "97.5 to 99.6 %", "399/400", "motion_blocked 2, path_infeasible 2"]
+    assert any([cell for cell in row if cell] == counted for row in rows), rows
+    assert ["", name, "61", "31", "294", "-", "2.13", ""] in rows
