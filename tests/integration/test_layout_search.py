@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import groupby
@@ -12,15 +13,22 @@ import pytest
 from tests.integration.episodes import assert_replays, assert_success, assert_verified, refuse_plans, run
 from unlatch.configs.schema import check_episode
 from unlatch.objects.config import RestsOn
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, RecordingError
+from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.close import Close
 from unlatch.skills.config import StrategyCfg
 from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.skills.open import Open
+from unlatch.solver.plan import work_of
+from unlatch.workflows.checks.criteria_source import CriteriaSource
+from unlatch.workflows.commands.check import replay_problems
+from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.layout_search_report import LayoutSearchReport
 from unlatch.workflows.runs.loading import load
+from unlatch.workflows.runs.plan import plan
+from unlatch.workflows.runs.replay import largest_deviation, replay_record
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
 
@@ -53,7 +61,7 @@ def before_plan(
 
 
 @pytest.mark.slow
-def test_the_first_candidate_is_the_layout_without_a_search(episode):
+def test_the_first_candidate_is_the_layout_without_a_search(episode: Callable[..., EpisodeRecord]):
     without = episode("open_microwave", "object.instance=7")
     cfg = config(candidates=4)
     record = run(cfg)
@@ -73,7 +81,7 @@ def test_the_first_candidate_is_the_layout_without_a_search(episode):
 
 
 @pytest.mark.slow
-def test_refused_layouts_are_counted_and_the_next_one_is_tried(monkeypatch):
+def test_refused_layouts_are_counted_and_the_next_one_is_tried(monkeypatch: pytest.MonkeyPatch):
     seen: list[float] = []
 
     def refuse_two(skill: Open, _: object) -> str | None:
@@ -93,7 +101,20 @@ def test_refused_layouts_are_counted_and_the_next_one_is_tried(monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_search_ends_once_its_work_is_spent_and_says_so(monkeypatch):
+def test_an_episode_without_a_layout_that_plans_is_refused_with_counts(monkeypatch: pytest.MonkeyPatch):
+    refuse_plans(monkeypatch, Open, "not this one")
+    cfg = config(candidates=3)
+    record = run(cfg)
+    assert (record.success, record.code) == (False, "invalid_layout")
+    assert record.evidence["message"] == (
+        "None of 3 layouts tried has a plan. Number 2, open: not this one. Refused: 1 open: path_infeasible 3."
+    )
+    assert record.layout["preplan"]["chosen"] is None
+    assert_verified(record, cfg)
+
+
+@pytest.mark.slow
+def test_a_search_ends_once_its_work_is_spent_and_says_so(monkeypatch: pytest.MonkeyPatch):
     def spend_work(skill: Open, _: object) -> str:
         skill.context.budget.meter.spent += 20_000
         return "not this one"
@@ -107,7 +128,33 @@ def test_a_search_ends_once_its_work_is_spent_and_says_so(monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_most_promising_layouts_are_tried_with_the_full_budget_where_no_first_look_plans(monkeypatch):
+def test_layouts_that_are_only_built_spend_the_work_of_a_search(monkeypatch: pytest.MonkeyPatch):
+    refuse_plans(monkeypatch, Open)
+    built = []
+    build = Episode._build_at_rest
+    monkeypatch.setattr(Episode, "_build_at_rest", lambda *args: built.append(1) or build(*args))
+    record = run(config("planner.work=4000", candidates=1000))
+    per_layout = work_of({"loads": 2})  # the simulation, and the collision checker of one arm
+    allowance = 4000 // 5
+    tried = math.ceil((0.75 * 4000 + allowance) / per_layout)
+    assert record.layout["preplan"]["tried"] == tried
+    assert tried < len(built) <= math.ceil((4000 + allowance) / per_layout) + 2  # one tried in full, one for the record
+    assert record.evidence["message"].startswith(f"None of {tried} layouts tried has a plan. ")
+    assert "stopped because planner.work=4000 was spent" in record.evidence["message"]
+
+
+@pytest.mark.slow
+def test_a_plan_has_the_diagnosis_of_a_search_that_refused_all_layouts():
+    found = plan(config("task.regions.0.center_m=[1.9,0]", candidates=2))
+    assert (found.code, found.diagnosis.code) == ("invalid_layout", "plan_infeasible")
+    assert found.diagnosis.evidence["out_of_reach"]
+    assert found.diagnosis.message in "\n".join(found.lines())
+
+
+@pytest.mark.slow
+def test_the_most_promising_layouts_are_tried_with_the_full_budget_where_no_first_look_plans(
+    monkeypatch: pytest.MonkeyPatch,
+):
     looks: list[tuple[float, bool, int]] = []
 
     def refuse_first_looks(skill: Open, _: object) -> str | None:
@@ -132,7 +179,9 @@ def test_the_most_promising_layouts_are_tried_with_the_full_budget_where_no_firs
     ("lost", "expected"),
     [(False, ["open", "close", "open", "close all"]), (True, ["open", "close", "open", "open all", "close all"])],
 )
-def test_only_the_last_skill_is_planned_with_the_full_budget_after_a_first_look(monkeypatch, lost, expected):
+def test_only_the_last_skill_is_planned_with_the_full_budget_after_a_first_look(
+    monkeypatch: pytest.MonkeyPatch, lost: bool, expected: list[str]
+):
     looks: list[str] = []
 
     def look(skill: ArticulationSkill, _: object) -> str | None:
@@ -161,7 +210,29 @@ def test_the_reason_is_that_of_a_layout_tried_with_the_full_budget():
 
 
 @pytest.mark.slow
-def test_the_next_strategy_is_taken_where_the_first_does_not_plan(monkeypatch):
+def test_the_best_of_several_layouts_has_the_largest_margin():
+    first, best = (run(config(candidates=6, best_of=best_of)).layout["preplan"] for best_of in (1, 3))
+    assert best["tried"] >= 3
+    assert best["margin_rad"] >= first["margin_rad"]
+
+
+@pytest.mark.slow
+def test_a_skill_is_planned_from_the_end_of_the_skill_before_it(monkeypatch: pytest.MonkeyPatch):
+    cfg = config(candidates=1)
+    cfg = replace(cfg, skills=[*cfg.skills, replace(load("close_microwave").skills[0], part="door")])
+    opened: list[float] = []
+
+    def look(skill: Close, _: object) -> str:
+        opened.append(abs(skill.s - skill.part.openness.closed))
+        return "plan_infeasible: seen enough"
+
+    before_plan(monkeypatch, Close, look)
+    assert run(cfg).layout["preplan"]["counts"] == {"2 close: plan_infeasible": 1}
+    assert opened[0] > 0.5
+
+
+@pytest.mark.slow
+def test_the_next_strategy_is_taken_where_the_first_does_not_plan(monkeypatch: pytest.MonkeyPatch):
     cfg = config(candidates=2)
     search, entry = cfg.skills
     other = StrategyCfg(name="other", planner_setting=replace(entry.planner_setting, task_name="other"))
@@ -192,15 +263,24 @@ def test_the_next_strategy_is_taken_where_the_first_does_not_plan(monkeypatch):
     assert_verified(record, without)
 
 
+def test_the_reason_of_the_first_strategy_is_recorded_where_none_plans(monkeypatch: pytest.MonkeyPatch):
+    cfg = config()
+    (entry,) = cfg.skills
+    before_plan(monkeypatch, Open, lambda skill, _: f"not {skill.cfg.strategy}")
+    record = run(replace(cfg, skills=[replace(entry, strategies=[StrategyCfg("b", entry.planner_setting)])]))
+    assert (record.code, record.evidence["message"]) == ("path_infeasible", "not given")
+    assert [item["strategy"] for item in record.skills[0]["refused"]] == ["given", "b"]
+
+
 @pytest.mark.parametrize("names", [["given"], ["b", "b"]])
-def test_strategies_of_one_entry_have_different_names(names):
+def test_strategies_of_one_entry_have_different_names(names: list[str]):
     (entry,) = config().skills
     with pytest.raises(ConfigError, match=r"strategies has '(given|b)' twice"):
         replace(entry, strategies=[StrategyCfg(name, entry.planner_setting) for name in names])
 
 
 @pytest.mark.parametrize("place", [1, None])
-def test_a_search_must_be_first_in_a_chain_and_have_skills_after_it(place):
+def test_a_search_must_be_first_in_a_chain_and_have_skills_after_it(place: int | None):
     cfg = config(candidates=2)
     skills = [cfg.skills[1], cfg.skills[0]] if place == 1 else cfg.skills[:1]
     with pytest.raises(ConfigError, match=r"skills\[[01]\] is 'artpreplan', which searches for a layout"):
@@ -208,7 +288,7 @@ def test_a_search_must_be_first_in_a_chain_and_have_skills_after_it(place):
 
 
 @pytest.mark.parametrize(("values", "said"), [({"candidates": 0}, "candidates=0"), ({"best_of": 17}, "best_of=17")])
-def test_counts_out_of_range_are_refused(values, said):
+def test_counts_out_of_range_are_refused(values: dict[str, int], said: str):
     with pytest.raises(ConfigError, match=rf"skills\[artpreplan\]\.{said} is out of range"):
         LayoutSearchCfg(name="artpreplan", objects=["microwave"], **values)
 
@@ -232,7 +312,7 @@ def laid() -> Iterator[tuple[EpisodeRunner, EpisodeRecord]]:
 
 
 @pytest.mark.slow
-def test_the_search_lays_a_box_on_its_back_where_its_lid_is_too_high(laid):
+def test_the_search_lays_a_box_on_its_back_where_its_lid_is_too_high(laid: tuple[EpisodeRunner, EpisodeRecord]):
     runner, record = laid
     assert_success(record, runner.cfg)
     assert record.layout["instances"]["box"]["rests_on"] == "back"
@@ -241,14 +321,40 @@ def test_the_search_lays_a_box_on_its_back_where_its_lid_is_too_high(laid):
     assert record.layout["preplan"]["chosen"] == 0
 
 
-def test_any_needs_a_search():
-    cfg = box("any")
-    with pytest.raises(ConfigError, match=r"object\.rests_on=any asks a search .* Expected artpreplan as the first"):
-        check_episode(replace(cfg, skills=cfg.skills[1:]))
+@pytest.mark.slow
+def test_the_record_of_a_found_side_is_replayed_exactly(laid: tuple[EpisodeRunner, EpisodeRecord]):
+    runner, record = laid
+    assert largest_deviation(replay_record(runner, record), record.arrays).value == 0.0
+    assert list(replay_problems(runner, record)) == []
 
 
 @pytest.mark.slow
-def test_an_object_stands_again_where_no_side_has_a_plan(monkeypatch):
+def test_another_side_in_a_record_is_found_out(laid: tuple[EpisodeRunner, EpisodeRecord]):
+    runner, record = laid
+
+    def lying(side: str) -> EpisodeRecord:
+        instances = {"box": {**record.layout["instances"]["box"], "rests_on": side}}
+        return replace(record, layout={**record.layout, "instances": instances})
+
+    forged = lying("left")
+    assert any("assets.box" in problem for problem in check_record(forged, CriteriaSource(runner.cfg).derive))
+    with pytest.raises(RecordingError, match="is not the one that was recorded"):
+        replay_record(runner, forged)
+    with pytest.raises(RecordingError, match=r"layout\.instances\.box\.rests_on='edge' is not a side .* bottom, back"):
+        replay_record(runner, lying("edge"))
+
+
+@pytest.mark.slow
+def test_an_object_that_has_a_plan_as_it_stands_is_not_laid_down():
+    record, other = run(box("any")), run(box("bottom"))
+    assert "rests_on" not in record.layout["instances"]["box"]
+    assert "other_sides" not in record.layout["preplan"]
+    assert record.layout["objects"] == other.layout["objects"]
+    assert largest_deviation(record.arrays, other.arrays).value == 0.0
+
+
+@pytest.mark.slow
+def test_an_object_stands_again_where_no_side_has_a_plan(monkeypatch: pytest.MonkeyPatch):
     refuse_plans(monkeypatch, Open)
     cfg = box("any")
     record = run(cfg)
@@ -266,7 +372,7 @@ def test_an_object_stands_again_where_no_side_has_a_plan(monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_other_sides_share_the_work_of_one_search(monkeypatch):
+def test_the_other_sides_share_the_work_of_one_search(monkeypatch: pytest.MonkeyPatch):
     works: dict[RestsOn, set[int]] = {}
 
     def note_work(skill: Open, _: object) -> str:
@@ -282,10 +388,7 @@ def test_the_other_sides_share_the_work_of_one_search(monkeypatch):
     assert sum(max(each) for each in works.values()) <= cfg.planner.work
 
 
-def test_the_reason_of_the_first_strategy_is_recorded_where_none_plans(monkeypatch):
-    cfg = config()
-    (entry,) = cfg.skills
-    before_plan(monkeypatch, Open, lambda skill, _: f"not {skill.cfg.strategy}")
-    record = run(replace(cfg, skills=[replace(entry, strategies=[StrategyCfg("b", entry.planner_setting)])]))
-    assert (record.code, record.evidence["message"]) == ("path_infeasible", "not given")
-    assert [item["strategy"] for item in record.skills[0]["refused"]] == ["given", "b"]
+def test_any_needs_a_search():
+    cfg = box("any")
+    with pytest.raises(ConfigError, match=r"object\.rests_on=any asks a search .* Expected artpreplan as the first"):
+        check_episode(replace(cfg, skills=cfg.skills[1:]))

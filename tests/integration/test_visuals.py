@@ -13,7 +13,7 @@ from tests.integration.episodes import run, same_bits
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.objects.procedural.item_looks import LOOKS
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.randomization.config import VisualDraw
+from unlatch.simcore.randomization.config import RandomizationCfg, VisualDraw
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.renderers.light import decode_srgb, encode_srgb
@@ -89,7 +89,7 @@ def applied_to(shown: RecordedWorld) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_visuals_change_no_draw_of_layout_physics_and_planner_and_are_replayed(record):
+def test_visuals_change_no_draw_of_layout_physics_and_planner(record: EpisodeRecord) -> None:
     plain = run(config(PHYSICS))
     assert record.layout == plain.layout
     assert record.applied["firings"] == plain.applied["firings"]
@@ -97,17 +97,10 @@ def test_visuals_change_no_draw_of_layout_physics_and_planner_and_are_replayed(r
     assert record.arrays.keys() == plain.arrays.keys()
     moved = [key for key in record.arrays if not np.array_equal(record.arrays[key], plain.arrays[key])]
     assert moved == ["sensors.front.position"]  # the camera stands elsewhere
-    applied = record.applied["visuals"]
-    assert [rule["attribute"] for rule in applied["rules"]] == ["tint", "texture", "ambient", "position", "image_noise"]
-    assert [rule["view"] for rule in applied["rules"]][-2:] == ["front", "front"]
-    steps = [step for step, rule, _ in applied["firings"] if rule == 2]
-    assert steps == list(range(10, 2 * record.n_actions + 1, 10))
-    with EpisodeRunner(varied()) as runner:
-        assert replay_deviation(runner, record, ReplayMode.action).value == 0.0
 
 
 @pytest.mark.slow
-def test_rendering_does_not_change_physics(record):
+def test_rendering_does_not_change_physics(record: EpisodeRecord) -> None:
     cfg = varied()
     with World(cfg.world, visuals=True) as world, BulletCollisionChecker() as checker:
         attempt = Attempt(Episode(cfg, 0, world, checker))
@@ -116,6 +109,17 @@ def test_rendering_does_not_change_physics(record):
         assert len(world.scenery) >= 9
     assert watched.applied == record.applied
     assert same_bits(watched, record)
+
+
+@pytest.mark.slow
+def test_visuals_are_recorded_and_replayed(record: EpisodeRecord) -> None:
+    applied = record.applied["visuals"]
+    assert [rule["attribute"] for rule in applied["rules"]] == ["tint", "texture", "ambient", "position", "image_noise"]
+    assert [rule["view"] for rule in applied["rules"]][-2:] == ["front", "front"]
+    steps = [step for step, rule, _ in applied["firings"] if rule == 2]
+    assert steps == list(range(10, 2 * record.n_actions + 1, 10))
+    with EpisodeRunner(varied()) as runner:
+        assert replay_deviation(runner, record, ReplayMode.action).value == 0.0
 
 
 PAINTED = {
@@ -145,7 +149,7 @@ def pixels_of(cfg: CollectCfg) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.slow
-def test_colours_of_table_floor_walls_objects_and_links_are_visible():
+def test_colours_of_table_floor_walls_objects_and_links_are_visible() -> None:
     links = 13
     hand = [-1.0] * 3 * links
     hand[3 * 9 : 3 * 10] = PAINTED["franka_panda/panda_hand"]
@@ -164,21 +168,34 @@ def test_colours_of_table_floor_walls_objects_and_links_are_visible():
 
 
 @pytest.mark.slow
-def test_distractors_stand_on_the_table_apart_from_everything():
+def test_textures_of_table_floor_walls_and_objects_are_visible() -> None:
+    views = {"table": "table", "floor": "floor", "walls": "wall", "drawer": "drawer"}
+    numbers: dict[int, dict[str, np.ndarray]] = {}
+    for number in (7, 0):
+        # a colour of its own, so that the room is there in each of them
+        values = {"texture": number, "colour": 0.7}
+        given = [f"{{view: {v}, attribute: {name}, distribution: {values[name]}}}" for v in views for name in values]
+        numbers[number] = pixels_of(config(*given, line=(WIDE,)))
+    for label in views.values():
+        textured, plain = (numbers[number][label] for number in (7, 0))
+        assert textured.shape == plain.shape
+        assert np.abs(textured - plain).mean() > 5.0, label
+        assert np.ptp(textured, axis=1).mean() > np.ptp(plain, axis=1).mean(), label  # it is not grey
+
+
+@pytest.mark.slow
+def test_distractors_stand_on_the_table_apart_from_everything() -> None:
     with EpisodeRunner(varied()) as runner:
         cases = []
-        for number in range(2):
+        for number in range(5):
             episode = runner.episode(number)
             episode.reset()
             things = read_distractors(episode.randomization.applied()["visuals"]["distractors"], "d")
             boxes = [body.aabb()[:, :2] for name, body in episode.scene.world.bodies.items() if name != "table"]
             cases.append((things, boxes))
     for things, boxes in cases:
-        assert 3 <= len(things) <= 6, "one may find no place"
-        assert {thing.shape for thing in things} <= set(LOOKS)
+        assert 1 <= len(things) <= 6
         for index, thing in enumerate(things):
-            low, high = GENERATORS.load(thing.shape)(thing.instance).bounds_obj
-            assert max(high - low) <= 0.2
             p = np.array([thing.x_m, thing.y_m])
             assert (np.abs(p - TABLE_CENTER_M[:2]) < 0.5 * np.array(TABLE_SIZE_M[:2])).all()
             assert all(_outside(p, box) > thing.radius_m for box in boxes)
@@ -194,7 +211,7 @@ def _apart(a: Distractor, b: Distractor) -> float:
 
 
 @pytest.mark.slow
-def test_pictures_of_a_record_do_not_depend_on_the_order_and_change_with_the_draw(record):
+def test_pictures_of_a_record_do_not_depend_on_the_order_and_change_with_the_draw(record: EpisodeRecord) -> None:
     cfg = varied()
     with looked_at(cfg, record) as shown:
         first = [seen(shown, frame) for frame in (0, 3, 30)]
@@ -212,6 +229,27 @@ def test_pictures_of_a_record_do_not_depend_on_the_order_and_change_with_the_dra
     assert np.array_equal(pictures[1], pictures[2])
 
 
+@pytest.mark.slow
+def test_a_record_can_be_rendered_with_other_cameras(record: EpisodeRecord) -> None:
+    cfg = config(PHYSICS, line=(CAMERA.replace("front", "side"),))
+    with looked_at(cfg, record) as shown:
+        views = {rule["view"] for rule in applied_to(shown)["visuals"]["rules"]}
+    assert views == {"drawer", "floor", "light"}
+
+
+@pytest.mark.slow
+def test_visuals_applied_to_another_episode_look_the_same(record: EpisodeRecord) -> None:
+    cfg = varied()
+    cfg.randomization = RandomizationCfg(name="again", recorded=record.applied)
+    with EpisodeRunner(cfg) as runner:
+        episode = runner.episode(0)
+        episode.reset()
+        applied = episode.randomization.applied()
+    assert applied["visuals"]["distractors"] == record.applied["visuals"]["distractors"]
+    resets = [firing for firing in record.applied["visuals"]["firings"] if firing[0] == 0]
+    assert applied["visuals"]["firings"] == resets
+
+
 MOVING = (
     "{view: distractors, attribute: arrangement, gate: on_interval, interval: 6, "
     "distribution: {type: uniform, lower: 1, upper: 1000}}"
@@ -223,7 +261,7 @@ def arranged() -> CollectCfg:
 
 
 @pytest.mark.slow
-def test_a_rule_rearranges_distractors_during_an_episode():
+def test_a_rule_rearranges_distractors_during_an_episode() -> None:
     cfg = arranged()
     record, plain = run(cfg), run(config(line=(CAMERA,)))
     assert np.array_equal(*(made.arrays["robots.franka_panda.left.joint_positions"] for made in (record, plain)))
@@ -246,7 +284,7 @@ def test_a_rule_rearranges_distractors_during_an_episode():
     assert len({tuple(place) for place in places}) == 3
 
 
-def test_a_rule_of_distractors_is_refused_without_distractors():
+def test_a_rule_of_distractors_is_refused_without_distractors() -> None:
     with (
         EpisodeRunner(config(MOVING)) as runner,
         pytest.raises(
@@ -254,3 +292,19 @@ def test_a_rule_of_distractors_is_refused_without_distractors():
         ),
     ):
         runner.episode(0).reset()
+
+
+@pytest.mark.slow
+def test_distractors_are_things_of_the_asked_number_and_size() -> None:
+    cfg = config(line=("randomization.distractors.least=5", "randomization.distractors.most=5"))
+    with EpisodeRunner(cfg) as runner:
+        episode = runner.episode(0)
+        episode.reset()
+        things = read_distractors(episode.randomization.applied()["visuals"]["distractors"], "d")
+    assert 4 <= len(things) <= 5, "one may find no place"
+    assert {thing.shape for thing in things} <= set(LOOKS)
+    for thing in things:
+        low, high = GENERATORS.load(thing.shape)(thing.instance).bounds_obj
+        assert max(high - low) <= 0.2
+        corners = np.array([[x, y] for x in (low[0], high[0]) for y in (low[1], high[1])])
+        assert np.linalg.norm(corners, axis=1).max() <= thing.radius_m + 1e-9

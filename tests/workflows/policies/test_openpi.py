@@ -1,4 +1,4 @@
-"""openpi's protocol: our client with a server as openpi's, our server with a plain client, and both of ours."""
+"""openpi's protocol: our client with a server as openpi's, openpi's own client with our server, and both of ours."""
 
 import asyncio
 import contextlib
@@ -17,9 +17,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import msgpack
 import numpy as np
 import pytest
+
+pytest.importorskip("gymnasium")
+pytest.importorskip("msgpack")
+pytest.importorskip("websockets")
+
+import msgpack
 import websockets.asyncio.server
 import websockets.sync.client
 import websockets.sync.server
@@ -28,7 +33,9 @@ from websockets.exceptions import ConnectionClosed
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.check import check_dataset
 from unlatch.simcore.recording.data_set import DataSet
+from unlatch.workflows.checks.criteria_source import check_data_set
 from unlatch.workflows.commands.check import evaluate_command as evaluate
+from unlatch.workflows.commands.collect import collect_command as collect
 from unlatch.workflows.gym.config import ActionCfg, ObservationCfg
 from unlatch.workflows.policies import catalog, openpi
 from unlatch.workflows.policies.openpi import (
@@ -50,6 +57,7 @@ from unlatch.workflows.viewing.page_server import reachable_name
 
 pytestmark = pytest.mark.integration
 
+Array = np.ndarray
 TASK = "close_drawer"
 COMMON = [f"task={TASK}", "executor=serial", "pictures=0"]
 
@@ -171,18 +179,29 @@ def test_a_message_arrives_as_it_was_sent():
     found["image"] += 1  # a policy may write into what it gets
 
 
+def test_our_bytes_are_those_of_openpis_own_client():
+    msgpack_numpy = pytest.importorskip("openpi_client.msgpack_numpy")
+    assert pack(MESSAGE) == msgpack_numpy.packb(MESSAGE)
+
+
 @pytest.mark.parametrize(
     ("data", "text"),
     [
         (msgpack.packb([1]), "A message of type list came, expected a map."),
+        (msgpack.packb({"x": {b"__ndarray__": True, b"dtype": "|O", b"data": b"", b"shape": ()}}), "expected numbers"),
+        (
+            msgpack.packb({"x": {b"__ndarray__": True, b"dtype": "<f8", b"data": b"12345678", b"shape": (2,)}}),
+            "reshape",
+        ),
         ("text", "of type str came, expected bytes"),
-        (array_of(dtype="|O"), "expected numbers"),
-        (array_of(dtype="<f3"), "cannot be read"),
-        (array_of(dtype=[["a", "<f8"]]), "expected numbers"),
+        (array_of(data="12345678"), "data of type str came, expected bytes"),
         (array_of(data=None), "data of type NoneType came, expected bytes"),
-        (array_of(shape=(2,)), "reshape"),
+        (array_of(dtype="<f3"), "cannot be read"),
+        (array_of(dtype=None), "expected numbers"),
+        (array_of(dtype=[["a", "<f8"]]), "expected numbers"),
         (array_of(shape=None), "expected a list of sizes"),
         (array_of(shape=(-1,)), "expected a list of sizes"),
+        (array_of(shape=("1",)), "expected a list of sizes"),
         (array_of(shape=(2**63,)), "imension"),
         (msgpack.packb({"x": {b"__npgeneric__": True, b"dtype": "|u1", b"data": 300}}), "cannot be read"),
         (msgpack.packb({"x": {b"__npgeneric__": True, b"dtype": "<f8", b"data": [1]}}), "expected int or float"),
@@ -191,6 +210,9 @@ def test_a_message_arrives_as_it_was_sent():
 def test_a_message_that_holds_something_else_is_refused(data, text):
     with pytest.raises(ValueError, match=text):
         unpack(data)
+
+
+def test_what_is_no_number_is_not_sent():
     with pytest.raises(TypeError, match="cannot be sent"):
         pack({"x": np.array([object()])})
 
@@ -213,17 +235,24 @@ def env_of(observation_map: dict[str, Any] | None = None, **action: Any) -> Any:
     [
         ([], "'state: []'. Expected the name of a source"),
         (3, "'state: 3'. Expected the name of a source"),
+        (None, "'state: None'. Expected the name of a source"),
         (["q", 3], "Expected the name of a source"),
+        ({"q": 1}, "Expected the name of a source"),
         (["q", "language"], "'language' in the list of 'state'"),
         (["front"], "'front' in the list of 'state'"),
     ],
 )
-def test_a_map_with_a_source_that_cannot_be_sent_is_refused_and_a_list_is_joined_to_one_vector(source, text):
+def test_a_map_with_a_source_that_cannot_be_sent_is_refused(source, text):
     with pytest.raises(ConfigError, match=re.escape(text)) as caught:
         ObservationMap(env_of({"state": source}))
     assert caught.value.values["key"] == "observation.map"
-    observation = {"q": np.arange(7.0), "points": np.ones((4, 3)), "front": np.zeros((8, 8, 3), np.uint8)}
-    found = ObservationMap(env_of({"state": ["q", "points"], "image": "front"})).message(observation, "open it")
+
+
+def test_a_list_of_sources_is_joined_to_one_vector():
+    observation = {"q": np.arange(7.0), "points": np.ones((4, 3))}
+    found = ObservationMap(env_of({"state": ["q", "points"], "image": "front"})).message(
+        {**observation, "front": np.zeros((8, 8, 3), np.uint8)}, "open it"
+    )
     assert (found["state"].shape, found["image"].shape) == ((19,), (8, 8, 3))
 
 
@@ -269,40 +298,35 @@ def test_a_server_that_breaks_the_protocol_is_named_and_its_connection_closed(an
         thread.join(10)
 
 
-def fail(message: dict[str, Any]) -> dict[str, Any]:
-    raise KeyError("no checkpoint")
-
-
-@pytest.mark.parametrize(
-    ("infer", "text"),
-    [
-        (fail, "KeyError: 'no checkpoint'"),
-        (lambda _: {"actions": {b"__ndarray__": True, b"dtype": "<f8"}}, "breaks the protocol: An array with data"),
-        (lambda _: {"actions": np.ones((100, 8))}, "1009"),  # larger than it may be
-        (lambda _: {"actions": np.zeros((5, 7))}, r"of shape \[5, 7\], expected an array of shape \[T, 8\]"),
-        (lambda _: {"actions": np.zeros((0, 8))}, r"of shape \[0, 8\], expected an array of shape \[T, 8\]"),
-        (lambda _: {}, r"'actions' of type NoneType, expected an array of shape \[T, 8\]"),
-    ],
-)
-def test_an_answer_that_is_none_is_an_error_of_the_server(serve, infer, text, monkeypatch):
-    monkeypatch.setattr(openpi, "MAX_MESSAGE_BYTES", 5000)
-    address = f"127.0.0.1:{serve(infer).port}"
-    with contextlib.closing(OpenpiPolicy(address, env_of(), timeout_s=5.0)) as policy:
+def test_an_answer_that_cannot_be_read_is_an_error_of_the_server(serve):
+    server = serve(lambda message: {"actions": {b"__ndarray__": True, b"dtype": "<f8"}})
+    with contextlib.closing(OpenpiPolicy(f"127.0.0.1:{server.port}", env_of(), timeout_s=5.0)) as policy:
         policy.reset({}, {"seed": 0, "episode": 0, "language": []})
-        with pytest.raises(PolicyServerError, match=text):
+        with pytest.raises(PolicyServerError, match="breaks the protocol: An array with data of type NoneType"):
             policy.act({})
 
 
-def test_an_image_stands_in_the_middle_of_a_black_square():
+def test_a_message_that_is_too_large_is_not_read(serve, monkeypatch):
+    monkeypatch.setattr(openpi, "MAX_MESSAGE_BYTES", 1000)
+    server = serve(lambda message: {"actions": np.ones((100, 8))})
+    with contextlib.closing(OpenpiPolicy(f"127.0.0.1:{server.port}", env_of(), timeout_s=5.0)) as policy:
+        policy.reset({}, {"seed": 0, "episode": 0, "language": []})
+        with pytest.raises(PolicyServerError, match="1009"):
+            policy.act({})
+
+
+def test_an_image_stands_in_the_middle_of_a_black_square_as_openpis_client_puts_it():
     image = np.random.default_rng(0).integers(1, 255, (126, 224, 3), dtype=np.uint8)
     square = pad_to_square(image)
     np.testing.assert_array_equal(square[49:175], image)
     assert not square[:49].any()
     assert not square[175:].any()
+    tools = pytest.importorskip("openpi_client.image_tools")
+    np.testing.assert_array_equal(square, tools.resize_with_pad(image, 224, 224))
 
 
 @pytest.mark.slow
-def test_messages_have_the_keys_shapes_and_units_of_droid_and_libero(serve, here):
+def test_droid_messages_have_the_keys_shapes_and_units_of_droid(serve, here):
     def infer(message: dict[str, Any]) -> dict[str, Any]:
         return {"actions": np.tile([0.0] * 7 + [1.0], (10, 1)).astype(np.float32)}
 
@@ -328,8 +352,12 @@ def test_messages_have_the_keys_shapes_and_units_of_droid_and_libero(serve, here
     # changes of 0 keep the joint targets
     targets = record.arrays["actions.franka_panda.left.joint_targets"]
     np.testing.assert_array_equal(targets[4:], np.tile(targets[3], (len(targets) - 4, 1)))
-    words = ["experiment=libero", "episodes=1", "task.max_duration_s=1", "out=libero", "workers=1"]
+
+
+@pytest.mark.slow
+def test_libero_messages_have_the_keys_and_shapes_of_libero(serve, here):
     server = serve(lambda message: {"actions": np.zeros((5, 7))})
+    words = ["experiment=libero", "episodes=1", "task.max_duration_s=1", "out=eval"]
     assert evaluate([*COMMON, *words, f"policy=openpi://127.0.0.1:{server.port}"]) == 0
     shapes = {key: value.shape for key, value in server.seen[0].items() if key != "prompt"}
     image = (224, 224, 3)
@@ -360,7 +388,7 @@ def test_the_arms_hold_their_targets_until_an_answer_arrives(serve, here):
 @pytest.mark.slow
 def test_lost_answers_are_recorded_and_the_same_in_a_second_run(serve, here):
     server = serve(ramp)
-    words = ["action.lost_share=0.5", "action.latency_s=0.1", "episodes=2", "task.max_duration_s=1"]
+    words = ["action.lost_share=0.5", "action.latency_s=0.1", "episodes=2", "task.max_duration_s=2"]
     policy = f"policy=openpi://127.0.0.1:{server.port}"
     assert [evaluate([*COMMON, *words, policy, f"out={out}"]) for out in ("first", "second")] == [0, 0]
     first, second = ([DataSet.open(out).read(k).events for k in range(2)] for out in ("first", "second"))
@@ -370,6 +398,48 @@ def test_lost_answers_are_recorded_and_the_same_in_a_second_run(serve, here):
     asked = len(server.seen) / 2
     assert 0.2 < sum(map(len, first)) / asked < 0.8
     assert check_dataset("first") == []
+
+
+@pytest.mark.slow
+def test_a_correction_may_lose_answers_before_the_planner_takes_over(serve, here):
+    server = serve(ramp)
+    words = ["action.lost_share=0.5", "action.latency_s=0.1", "episodes=1", "takeover=40", "out=corrected"]
+    collect([*COMMON, *words, f"policy=openpi://127.0.0.1:{server.port}"])
+    events = [event["event"] for event in DataSet.open("corrected").read(0).events]
+    assert events[0] == "answer_lost"
+    assert "takeover" in events
+    assert check_data_set(DataSet.open("corrected")) == []
+
+
+@pytest.mark.slow
+def test_keys_of_a_server_are_refused_for_a_correction_without_one(run_command, here):
+    code, _, said = run_command("collect", *COMMON, "policy=random", "action.chunk=3", "out=corrected")
+    assert (code, "action.chunk=3 has no effect" in said) == (2, True)
+
+
+@pytest.mark.slow
+def test_a_server_that_fails_ends_the_run_with_its_traceback(serve, here, capsys):
+    def infer(message: dict[str, Any]) -> dict[str, Any]:
+        raise KeyError("no checkpoint")
+
+    server = serve(infer)
+    assert evaluate([*COMMON, "episodes=1", "out=eval", f"policy=openpi://127.0.0.1:{server.port}"]) == 1
+    assert "KeyError: 'no checkpoint'" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ({"actions": np.zeros((5, 7))}, "of shape [5, 7], expected an array of shape [T, 8]"),
+        ({"actions": np.zeros((0, 8))}, "of shape [0, 8], expected an array of shape [T, 8]"),
+        ({}, "'actions' of type NoneType, expected an array of shape [T, 8]"),
+    ],
+)
+def test_an_answer_of_another_form_ends_the_run_and_says_what_was_expected(serve, here, capsys, answer, text):
+    server = serve(lambda message: answer)
+    assert evaluate([*COMMON, "episodes=1", "out=eval", f"policy=openpi://127.0.0.1:{server.port}"]) == 1
+    assert text in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -384,12 +454,6 @@ def test_lost_answers_are_recorded_and_the_same_in_a_second_run(serve, here):
 )
 def test_what_cannot_work_is_refused_before_anything_is_written(assert_refused, here, words, text):
     assert_refused("evaluate", *COMMON, *words, "out=eval", text=text, folder=here)
-
-
-@pytest.mark.slow
-def test_keys_of_a_server_are_refused_for_a_correction_without_one(run_command, here):
-    code, _, said = run_command("collect", *COMMON, "policy=random", "action.chunk=3", "out=corrected")
-    assert (code, "action.chunk=3 has no effect" in said) == (2, True)
 
 
 @pytest.fixture(scope="module")
@@ -411,11 +475,19 @@ def test_recorded_actions_through_a_server_reach_the_recorded_states_and_success
 
 
 @pytest.mark.slow
+def test_recorded_actions_of_another_seed_are_refused_by_the_server(demonstrations, here, capsys):
+    with serving(f"recorded:{demonstrations}", "seed=3") as server:
+        assert evaluate([*COMMON, "episodes=1", "out=eval", f"policy=openpi://127.0.0.1:{server.port}"]) == 1
+    assert "Set the seed of the run with which it was made." in capsys.readouterr().err
+
+
+@pytest.mark.slow
 def test_the_planner_as_a_policy_makes_the_episodes_of_collect(demonstrations, here):
-    assert evaluate([*COMMON, "seed=3", "only=[1]", "policy=planner", "out=eval"]) == 0
-    made, played = (DataSet.open(path).read(1).arrays for path in (demonstrations, "eval"))
-    key = "robots.franka_panda.left.joint_positions"
-    np.testing.assert_array_equal(played[key], made[key])
+    assert evaluate([*COMMON, "seed=3", "episodes=2", "policy=planner", "out=eval"]) == 0
+    for number in range(2):
+        made, played = (DataSet.open(path).read(number).arrays for path in (demonstrations, "eval"))
+        key = "robots.franka_panda.left.joint_positions"
+        np.testing.assert_array_equal(played[key], made[key])
 
 
 @pytest.mark.slow
@@ -436,6 +508,7 @@ def test_a_policy_that_never_looks_does_what_the_planner_does_in_another_episode
     made, played = (DataSet.open(path).read(0) for path in (demonstrations, "eval"))
     assert made.layout["objects"] == played.layout["objects"]
     first, other = (record.arrays["actions.franka_panda.left.joint_targets"] for record in (made, played))
+    np.testing.assert_array_equal(first[:5], other[:5])  # the reset
     assert np.abs(first[60:80] - other[60:80]).max() > 0.01
     assert check_dataset("eval") == []
 
@@ -457,37 +530,24 @@ def fails(observation):
 """
 
 
-def test_our_server_answers_any_client_of_the_protocol(here, monkeypatch):
-    monkeypatch.delitem(sys.modules, "still_policy", raising=False)
+def test_openpis_own_client_works_with_our_server(here):
+    client_module = pytest.importorskip("openpi_client.websocket_client_policy")
     (here / "still_policy.py").write_text(STILL)
-    q = np.linspace(0.0, 0.6, 7)
-    message = {"robots.franka_panda.left.joint_positions": q, "prompt": "close the drawer"}
-
-    def infer(socket: Any, **changes: Any) -> Any:
-        socket.send(pack({**message, **changes}))
-        return socket.recv(timeout=10)
-
     with serving("still_policy:Still") as server:
         with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/healthz", timeout=10) as answer:
             assert (answer.status, answer.read()) == (200, b"OK\n")
-        with websockets.sync.client.connect(f"ws://127.0.0.1:{server.port}", proxy=None) as socket:
-            metadata = unpack(socket.recv(timeout=10))
-            assert (metadata[NAME], metadata["task"], metadata["action_low"].shape) == ("module", TASK, (8,))
-            first, second, third = (unpack(infer(socket)) for _ in range(3))
-            np.testing.assert_array_equal(first["actions"], [[*q, 0.04]])
-            assert first["server_timing"]["infer_ms"] >= 0.0
-            assert "prev_total_ms" in second["server_timing"]
-            assert (third["actions"].shape, third[DONE]) == ((0, 8), True)
-            assert sys.modules["still_policy"].episodes == [(0, ["close the drawer"])]
-            assert unpack(infer(socket, **{"unlatch/episode": 1}))["actions"].shape == (1, 8)
-        with pytest.raises(websockets.exceptions.InvalidStatus, match="403"):  # a page of a browser
-            websockets.sync.client.connect(f"ws://127.0.0.1:{server.port}", proxy=None, origin="http://evil.example")
-    with (
-        serving("still_policy:fails") as server,
-        websockets.sync.client.connect(f"ws://127.0.0.1:{server.port}", proxy=None) as socket,
-    ):
-        socket.recv(timeout=10)
-        assert "KeyError: 'wrist'" in infer(socket)
+        client = client_module.WebsocketClientPolicy("127.0.0.1", server.port)
+        metadata = client.get_server_metadata()
+        assert (metadata[NAME], metadata["task"], metadata["action_low"].shape) == ("module", TASK, (8,))
+        q = np.linspace(0.0, 0.6, 7)
+        message = {"robots.franka_panda.left.joint_positions": q, "prompt": "close the drawer"}
+        first, second, third = (client.infer(message) for _ in range(3))
+        np.testing.assert_array_equal(first["actions"], [[*q, 0.04]])
+        assert first["server_timing"]["infer_ms"] >= 0.0
+        assert "prev_total_ms" in second["server_timing"]
+        assert (third["actions"].shape, third[DONE]) == ((0, 8), True)
+        assert sys.modules["still_policy"].episodes == [(0, ["close the drawer"])]
+        assert client.infer({**message, "unlatch/episode": 1})["actions"].shape == (1, 8)
 
 
 def test_a_server_that_is_closed_ends_its_connections_before_its_environment(here, monkeypatch):
@@ -512,6 +572,26 @@ def test_a_server_that_is_closed_ends_its_connections_before_its_environment(her
     assert not thread.is_alive()
 
 
+def test_a_page_of_a_browser_cannot_connect(here):
+    with serving("random") as server, pytest.raises(websockets.exceptions.InvalidStatus, match="403"):
+        websockets.sync.client.connect(f"ws://127.0.0.1:{server.port}", proxy=None, origin="http://evil.example")
+
+
+def test_the_address_that_is_printed_can_be_reached():
+    assert [reachable_name(host) for host in ("0.0.0.0", "::")] == 2 * [socket.gethostname()]
+    assert [reachable_name(host) for host in ("127.0.0.1", "::1")] == ["127.0.0.1", "[::1]"]
+
+
+def test_openpis_own_client_gets_the_traceback_of_a_policy_that_fails(here, monkeypatch):
+    client_module = pytest.importorskip("openpi_client.websocket_client_policy")
+    monkeypatch.delitem(sys.modules, "still_policy", raising=False)
+    (here / "still_policy.py").write_text(STILL)
+    with serving("still_policy:fails") as server:
+        client = client_module.WebsocketClientPolicy("127.0.0.1", server.port)
+        with pytest.raises(RuntimeError, match=r"KeyError: 'wrist'"):
+            client.infer({"prompt": ""})
+
+
 @pytest.mark.slow
 def test_the_command_serves_the_planner_until_ctrl_c(here, demonstrations):
     command = [sys.executable, "-u", "-m", "unlatch", "serve", "planner", f"task={TASK}", "seed=3", "port=0"]
@@ -522,22 +602,28 @@ def test_the_command_serves_the_planner_until_ctrl_c(here, demonstrations):
         said = process.stdout.readline()
         assert said.startswith("serving planner at openpi://127.0.0.1:"), (said, process.stderr)
         address = said.split()[3].rstrip(";")
-        words = ["seed=3", "episodes=1", "success_when=still", "out=eval"]
+        words = ["seed=3", "episodes=2", "success_when=still", "out=eval"]
         assert evaluate([*COMMON, *words, f"policy={address}"]) == 0
         with websockets.sync.client.connect(address.replace("openpi", "ws"), proxy=None):  # a client that stays
             process.send_signal(signal.SIGINT)
             assert process.wait(30) == 130
-    assert [item.success for item in DataSet.open("eval").summaries()] == [True]
+    assert [item.success for item in DataSet.open("eval").summaries()] == [True, True]
 
 
 @pytest.mark.parametrize(
     ("words", "text"),
     [
         ([], "serve got 0 policies (none), expected one."),
+        (["random", "planner"], "serve got 2 policies (random planner), expected one."),
         (["random", "port=70000"], "port=70000"),
+        (["openpi://127.0.0.1:8000"], "policy='openpi://127.0.0.1:8000' is a policy server already"),
         (["tcp://127.0.0.1:5555"], "policy='tcp://127.0.0.1:5555' is a policy server already"),
         (["random", "action.latency_s=0.1"], "action.latency_s=0.1 has no effect"),
-        (["someone"], "Expected one of: lerobot:PATH, lerobot://host:port/type/checkpoint, module:name, never_looks"),
+        (
+            ["someone"],
+            "Expected one of: lerobot:PATH, lerobot://host:port/type/checkpoint, module:name, never_looks, "
+            "openpi://host:port, planner, random",
+        ),
     ],
 )
 def test_serve_refuses_what_it_cannot_serve(assert_refused, here, words, text):
@@ -545,9 +631,7 @@ def test_serve_refuses_what_it_cannot_serve(assert_refused, here, words, text):
 
 
 @pytest.mark.slow
-def test_a_port_that_is_taken_is_named_and_an_address_that_is_printed_can_be_reached():
+def test_a_port_that_is_taken_is_named():
     cfg = load_config("evaluate", EvaluateCfg, [*COMMON, "policy=random"]).cfg
     with serving("random") as server, pytest.raises(ConfigError, match=f"port={server.port} of host=127.0.0.1"):
         PolicyServer(cfg, host="127.0.0.1", port=server.port)
-    assert [reachable_name(host) for host in ("0.0.0.0", "::")] == 2 * [socket.gethostname()]
-    assert [reachable_name(host) for host in ("127.0.0.1", "::1")] == ["127.0.0.1", "[::1]"]

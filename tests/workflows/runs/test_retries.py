@@ -1,5 +1,7 @@
 """Episodes that ended as `error` are made again when their code has changed, or when they are asked for."""
 
+import os
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -9,6 +11,8 @@ import pytest
 from unlatch.simcore.recording.check import check_dataset
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.workflows.cli import run_report
+from unlatch.workflows.cli.terminal import FAILED
 from unlatch.workflows.commands.check import check_command as check
 from unlatch.workflows.commands.data_sets import report_command as report
 from unlatch.workflows.runs import run
@@ -34,7 +38,7 @@ def kept(count: int) -> str:
 
 @dataclass(frozen=True)
 class FakeJob(RecordingJob):
-    """Makes empty episodes with given failure codes; the others succeed."""
+    """Makes empty episodes with given failure codes; the others succeed. Code "dies" kills the worker."""
 
     codes: dict[int, str] = field(default_factory=dict)
 
@@ -42,6 +46,8 @@ class FakeJob(RecordingJob):
     def open_episode_source(self) -> Iterator[Callable[[int], EpisodeRecord]]:
         def make(number: int) -> EpisodeRecord:
             code = self.codes.get(number)
+            if code == "dies":
+                os.kill(os.getpid(), signal.SIGKILL)
             return EpisodeRecord(number=number, seed=number, success=code is None, code=code)
 
         yield make
@@ -128,6 +134,12 @@ def test_a_run_that_goes_on_makes_again_what_it_should(
     assert (said, result.made, codes_of(result.data_set)) == (lines, made, codes)
 
 
+def test_errors_of_earlier_runs_count_among_the_attempts_of_this_one(collect):
+    collect({1: "error", 2: "slipped"})
+    result, _ = collect({})
+    assert (result.stop.attempts, result.stop.codes) == (5, {"error": 1, "slipped": 1})
+
+
 def test_an_error_that_was_made_again_with_the_new_code_stays(collect, set_code):
     collect({1: "error", 3: "error"})
     set_code("new")
@@ -167,6 +179,17 @@ def test_pictures_and_pages_of_episodes_that_were_made_again_are_removed(collect
     assert all((folder / name).exists() for name in kept_files)
 
 
+def test_an_error_of_an_older_version_without_a_note_is_made_again(collect):
+    result, _ = collect({})
+    data = result.data_set
+    with DataSet.open(data.path) as writer:
+        writer.set_aside(4)
+        writer.write(EpisodeRecord(number=4, seed=4, success=False, code="error"))
+    _, lines = collect({})
+    assert lines == ["1 episode ended as `error`; made again now: it is not known which code made them"]
+    assert codes_of(data) == [None] * 5
+
+
 @pytest.mark.slow
 def test_a_run_that_adds_episodes_of_other_code_says_so(collect, set_code, tmp_path, capsys):
     collect({}, episodes=3)
@@ -179,6 +202,14 @@ def test_a_run_that_adds_episodes_of_other_code_says_so(collect, set_code, tmp_p
     assert "its episodes were made with different code of unlatch." in capsys.readouterr().err
     report([str(result.data_set.path), "clips=0", "pictures=0", f"out={tmp_path}/page.html"])
     assert "made with different code of unlatch" in (tmp_path / "page.html").read_text()
+
+
+def test_each_shard_makes_its_own_errors_again(collect, set_code):
+    collect(dict.fromkeys(range(5), "error"))
+    set_code("new")
+    assert collect({}, shard="1/2")[0].made == 3
+    result, _ = collect({}, shard="2/2")
+    assert (result.made, codes_of(result.data_set)) == (2, [None] * 5)
 
 
 def test_a_run_that_was_given_up_goes_on_when_the_code_has_changed(collect, set_code):
@@ -199,7 +230,46 @@ def test_a_run_that_has_its_successes_makes_no_error_again(collect, set_code):
     assert (result.made, result.stop.successes, codes_of(result.data_set)) == (1, 3, [None] * 3)
 
 
-def test_errors_of_earlier_runs_count_among_the_attempts_of_this_one(collect):
-    collect({1: "error", 2: "slipped"})
-    result, _ = collect({})
-    assert (result.stop.attempts, result.stop.codes) == (5, {"error": 1, "slipped": 1})
+def test_an_interrupted_retry_goes_on_with_the_same_command(collect, set_code, monkeypatch):
+    collect(dict.fromkeys(range(4), "error"), episodes=4)
+    set_code("new")
+    write = DataSet.write
+
+    def stop_at_the_third(data_set: DataSet, record: EpisodeRecord) -> bool:
+        if record.number == 2:
+            raise KeyboardInterrupt
+        return write(data_set, record)
+
+    monkeypatch.setattr(DataSet, "write", stop_at_the_third)
+    with pytest.raises(KeyboardInterrupt):
+        collect({}, episodes=4)
+    monkeypatch.undo()
+    set_code("new")
+    result, lines = collect({}, episodes=4)
+    assert lines == [f"2 episodes ended as `error`; {CHANGED}"]
+    assert (result.made, codes_of(result.data_set)) == (2, [None] * 4)
+
+
+@pytest.mark.heavy
+@pytest.mark.slow
+def test_workers_make_errors_again_and_a_killed_worker_notes_its_code(collect, set_code):
+    from unlatch.workflows.runs.schema import ExecutorCfg
+
+    options = {"executor": ExecutorCfg(max_retries=0), "workers": 2}
+    result, _ = collect({1: "error", 3: "dies"}, **options)
+    assert codes_of(result.data_set) == [None, "error", None, "error", None]
+    assert collect({}, **options)[0].made == 0
+    set_code("new")
+    result, lines = collect({3: "dies"}, **options)
+    assert lines == [f"2 episodes ended as `error`; {CHANGED}", MIXED]
+    assert codes_of(result.data_set) == [None, None, None, "error", None]
+    result, lines = collect({}, **options)
+    assert lines == [kept(3)]
+    assert result.data_set.read(3).evidence["made_with"]["packages"]["unlatch"]["sha256"] == "new"
+
+
+def test_the_summary_says_how_errors_are_made_again(collect, tmp_path, capsys):
+    collect({1: "error"})
+    cfg = load("close_drawer", "executor=serial", "pictures=0", f"out={tmp_path}/data", "episodes=5")
+    assert run_report.run_and_report(RunRequest(cfg, lambda data_set: FakeJob(cfg, data_set))) == FAILED
+    assert "1 ended as `error`; the same command makes them again once the code has changed" in capsys.readouterr().err
