@@ -38,14 +38,6 @@ def test_a_mistake_is_an_exception_and_nothing_is_written(tmp_path: Path, monkey
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_environment_of_a_configuration():
-    env = unlatch.make_env(unlatch.load("close_drawer"), action=unlatch.ActionCfg(max_joint_delta_rad=0.02))
-    observation, info = env.reset(seed=0)
-    assert observation["robots.franka_panda.left.joint_positions"].shape == (7,)
-    assert info["episode"] == 0
-    env.close()
-
-
 def test_a_sweep_makes_one_data_set_for_each_job_and_ends_with_a_table(tmp_path: Path, commands: Commands):
     sweep = ("collect", "-m", "task=open_microwave,close_drawer", "episodes=1", "executor=serial", "pictures=0")
     done = commands.run(["unlatch", *sweep], tmp_path)

@@ -158,24 +158,10 @@ def test_a_task_is_run_saved_and_collected(browser: Any, tmp_path: Path, command
 def test_a_region_is_dragged_and_a_contradiction_mended_by_its_remedy(browser: Any, tmp_path: Path):
     with studio(tmp_path, "task=open_microwave") as url:
         page, errors = open_page(browser, url)
-        narrow_the_bar_of_phases(page)
         drag_region(page)
         mend_a_diagnosis(page)
         assert errors == []
         page.close()
-
-
-def narrow_the_bar_of_phases(page: Any) -> None:
-    """Words of the bar that do not fit are left out, not cut; they come back where there is room."""
-    cut = "[...document.querySelectorAll('#band span')].filter((piece) => piece.scrollWidth > piece.clientWidth).length"
-    left_out = "[...document.querySelectorAll('#band span')].some((piece) => !piece.textContent && piece.title)"
-    assert page.inner_text("#band span:first-child") == "transit"
-    page.set_viewport_size({"width": 360, "height": 900})
-    page.wait_for_function(left_out)
-    assert page.evaluate(cut) == 0
-    page.set_viewport_size({"width": 1400, "height": 900})
-    page.wait_for_function(f"!{left_out}")
-    assert page.evaluate(cut) == 0
 
 
 def drag_region(page: Any) -> None:

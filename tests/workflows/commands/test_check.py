@@ -20,13 +20,6 @@ def test_a_robot_inside_its_limits_has_no_problems(tmp_path, run_command):
     assert (code, "0 episodes, all whole, every verdict agrees" in out) == (0, True)
 
 
-@pytest.mark.slow
-def test_a_folder_above_data_sets_names_them(tmp_path, assert_refused):
-    a, b = (data_set(tmp_path / "sweep" / name) for name in "ab")
-    said = assert_refused("check", tmp_path / "sweep", text="is not a data set, but has 2 below it", folder=tmp_path)
-    assert f"{a}, {b}" in said
-
-
 def test_a_robot_beyond_its_makers_limits_is_reported(tmp_path, run_command):
     gripper = "robot.arms.0.gripper"
     folder = data_set(tmp_path / "x", f"{gripper}.friction=5", f"{gripper}.max_force_n=5000", "world.record_hz=20")

@@ -1,11 +1,7 @@
 """`unlatch convert`: one line an object, exit codes, nothing partial."""
 
 import json
-import re
 import shutil
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -170,30 +166,3 @@ def test_the_report_names_what_is_wrong(upper, said, run, lamp, cwd):
     run(lamp, "report=true", f"out={cwd}/o")
     problems = json.loads((cwd / "o" / "lamp.report.json").read_text())["problems"]
     assert any(said in problem for problem in problems)
-
-
-def test_a_folder_with_files_of_the_user_is_not_written_into(assert_refused, lamp, cwd):
-    (cwd / "lamp").mkdir()
-    (cwd / "lamp" / "mine.txt").write_text("mine")
-    said = assert_refused("convert", lamp, f"out={lamp.parent.parent}", text="", folder=cwd)
-    assert re.search("holds files that no converter|holds the asset itself", said)
-
-
-@pytest.mark.heavy
-@pytest.mark.slow
-def test_a_conversion_that_is_killed_leaves_nothing_that_counts(lamp, cwd):
-    import trimesh
-
-    rough = trimesh.creation.torus(0.4, 0.15, major_sections=40, minor_sections=20)
-    rough.vertices += 0.004 * np.sin(97 * rough.vertices[:, ::-1])
-    rough.export(lamp.parent / "arm.obj")
-    command = [sys.executable, "-m", "unlatch", "convert", str(lamp), f"out={cwd}/o"]
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while not list((cwd / "o").glob(".writing-*")) and child.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.01)
-    child.kill()
-    child.wait()
-    assert not (cwd / "o" / "lamp").exists()
-    assert subprocess.run(command, check=False, capture_output=True).returncode == 0
-    assert (cwd / "o" / "lamp" / "lamp.urdf").is_file()

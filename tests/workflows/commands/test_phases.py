@@ -62,6 +62,7 @@ def test_each_phase_is_shown_at_its_end_and_follow_in_thirds():
     assert labels(skill_round) == ["transit", "approach", "grasp", *follow, "release", "retreat", "settle"]
     assert frames(skill_round) == [15, 19, 24, 28, 31, 34, 37, 41, 46]
     assert (skill_round.skill, skill_round.number, skill_round.count) == (0, 1, 1)
+    assert find_rounds(record(code="plan_infeasible", frame=5)) == [], "no arm moved"
 
 
 def test_skills_of_a_chain_follow_one_another_and_one_that_moves_nothing_is_left_out():
@@ -177,10 +178,6 @@ def test_the_title_of_a_round_names_the_button_that_is_pressed(category, s0, sai
     assert phase_pictures._section_title(shown, skill_round, entry) == said
 
 
-def test_nothing_is_shown_if_no_arm_moved():
-    assert find_rounds(record(code="plan_infeasible", frame=5)) == []
-
-
 def sheet(counts: list[int], *, success: bool = True) -> PhaseSheet:
     picture = np.full((2 * TILE_PX[1], 2 * TILE_PX[0], 3), 128, dtype=np.uint8)
 
@@ -204,7 +201,7 @@ def sheet(counts: list[int], *, success: bool = True) -> PhaseSheet:
 
 @pytest.mark.parametrize(
     ("counts", "columns", "across"),
-    [([9], 5, 5), ([7], 5, 4), ([3], 5, 3), ([1], 5, 1), ([9], 3, 3), ([8, 6, 9], 5, 4), ([8, 7], 5, 4), ([9], 1, 1)],
+    [([7], 5, 4), ([1], 5, 1), ([8, 6, 9], 5, 4), ([9], 1, 1)],
 )
 def test_a_sheet_is_as_wide_as_its_rows(counts, columns, across):
     drawn = draw_sheet(sheet(counts), columns=columns)
@@ -213,9 +210,8 @@ def test_a_sheet_is_as_wide_as_its_rows(counts, columns, across):
     assert rows * TILE_PX[1] < drawn.height < rows * (TILE_PX[1] + 40) + 400
 
 
-@pytest.mark.parametrize("what", ["1  transit", "6  motion_blocked", "12  workspace_exceeded"])
-def test_a_caption_fits_above_its_picture(what):
-    text = what + "  14.2 s   0.33 rad"
+def test_a_caption_fits_above_its_picture():
+    text = "12  workspace_exceeded  14.2 s   0.33 rad"
     assert fitting_font(text, TILE_PX[0] - 4).getlength(text) <= TILE_PX[0] - 4
 
 
@@ -230,7 +226,7 @@ def test_a_failure_is_red():
 
 @pytest.mark.slow
 @pytest.mark.integration
-@pytest.mark.parametrize(("number", "moments"), [(0, 9), (2, 1), (4, 6), (6, 1)])
+@pytest.mark.parametrize(("number", "moments"), [(2, 1), (4, 6)])
 def test_the_command_draws_an_episode(data_set, number, moments, tmp_path, run_command):
     path = tmp_path / "deep" / "a.png"
     code, out, err = run_command("phases", data_set.path, f"episode={number}", f"out={path}")

@@ -14,8 +14,6 @@ from unlatch.simcore.recording import episode
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord, encode_episode
 from unlatch.simcore.recording.state_file import encode_npz
-from unlatch.workflows.checks.criteria_source import check_data_set
-from unlatch.workflows.commands.check import replay_arrays
 from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.runs import earlier_code
 from unlatch.workflows.runs.loading import load
@@ -58,10 +56,6 @@ def test_an_episode_without_a_frame_has_nothing_to_replay(data_set, tmp_path, ru
     code, out, _ = run(str(tmp_path / "data"), "episode=9")
     assert code == 0
     assert out == "episode 9 (error): it ended before its first frame, so there is nothing to replay\n"
-
-
-def test_an_episode_that_is_not_there_is_one_line(data_set, assert_refused):
-    assert_refused("replay", data_set.path, "episode=77", text="Episode 77 is not in", folder=data_set.path)
 
 
 @pytest.mark.parametrize("mode", ["action", "state"])
@@ -113,18 +107,6 @@ def test_an_episode_of_version_2_is_compared_in_64_bits(data_set, data_set_of_ve
         deviation = replay_deviation(runner, record, ReplayMode.action)
     assert deviation.key == VELOCITIES
     assert 0.0 < deviation.value < 1e-6
-
-
-@pytest.mark.slow
-def test_an_episode_of_version_2_passes_the_check_beside_one_of_this_version(data_set, data_set_of_version_2, tmp_path):
-    shutil.copytree(data_set_of_version_2.path, tmp_path / "mixed")
-    with DataSet.create_or_resume(tmp_path / "mixed", header=data_set.header) as mixed:
-        assert mixed.write(data_set.read(2))
-        versions = [(mixed.folder_of(n) / EPISODE_FILE).read_text().count('"format_version": 2') for n in (1, 2)]
-    assert versions == [1, 0]
-    mixed = DataSet.open(tmp_path / "mixed")
-    assert check_data_set(mixed) == []
-    assert [outcome.problems for outcome in replay_arrays(mixed, workers=1)] == [(), ()]
 
 
 @pytest.mark.slow
@@ -199,6 +181,7 @@ def test_differing_versions_are_named(data_set, run, monkeypatch):
         ([1.0, np.nan], [1.0, 2.0], np.inf, 1),
         ([1.0], [1.0, 2.0], np.inf, 0),
         ([True, False], [True, True], 1.0, 1),
+        ([1.5], [1], 0.5, 0),  # integers of a record are not rounded to
     ],
 )
 def test_the_largest_deviation_is_found(found, wanted, value, frame):
@@ -211,7 +194,3 @@ def test_what_a_record_has_in_32_bits_is_compared_in_32_bits():
     assert largest_deviation({"x": np.array([0.1, 0.2])}, {"x": recorded}).value == 0.0
     deviation = largest_deviation({"x": np.array([0.1, 0.2])}, {"x": np.nextafter(recorded, np.float32(1.0))})
     assert 0.0 < deviation.value < 1e-7
-
-
-def test_what_a_record_has_as_integers_is_not_rounded():
-    assert largest_deviation({"x": np.array([1.7])}, {"x": np.array([1])}).value == pytest.approx(0.7)
