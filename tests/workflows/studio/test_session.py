@@ -139,6 +139,11 @@ def set_region(session, key, value):
     return wait(session, lambda state: state["scene"]["regions"][0][key] == value)
 
 
+def run(session):
+    session.act("run", {})
+    return wait(session, lambda state: state["run"])
+
+
 def turn(session, yaw_deg):
     return set_region(session, "yaw_deg", yaw_deg)
 
@@ -203,17 +208,13 @@ def test_the_line_of_an_unknown_file_is_that_of_its_choice():
     assert problem_line(text, JobProblem("something else", "seed")) is None
 
 
-def test_a_diagnosis_marks_the_constraints_that_contradict(session):
+def test_a_diagnosis_marks_the_constraints_that_contradict_and_is_told_once(session):
     session.act("text", {"text": session.document.text + "# no_plan\n"})
     state = wait(session, lambda state: not state["plan"]["found"])
     (plan,) = state["plan"]["plans"]
-    assert plan["contradicting"] == [0]
+    assert (plan["code"], plan["contradicting"]) == ("plan_infeasible", [0])
     assert state["problem"]["line"] == 6, "commands refuse it, but its scene is drawn"
-    assert plan["code"] == "plan_infeasible"
     assert not state["plan_tells_problem"], "what is refused is not in a list of constraints"
-
-
-def test_a_contradiction_that_the_plan_explains_is_not_told_beside_the_text(session):
     session.act("text", {"text": session.document.text + "# no_plan in_list\n"})
     state = wait(session, lambda state: state["problem"] and not state["plan_is_old"])
     assert state["plan_tells_problem"]
@@ -260,12 +261,16 @@ def test_the_clock_goes_through_every_skill_of_a_chain(session):
     assert PlanResult(scene_of(job), (), False, 0.1).moment(0) == (0, 0)
 
 
+def show_camera(session):
+    session.act("text", {"text": session.document.text + "camera: {name: mine}\n"})
+    return wait(session, lambda state: state["views"])
+
+
 def test_cameras_look_after_each_edit_and_only_where_they_are_shown(session):
     worker = session.runners[REACH]
     assert session.to_dict()["views"] == {}
     assert worker.jobs == [], "without a camera, nothing is drawn"
-    session.act("text", {"text": session.document.text + "camera: {name: mine}\n"})
-    state = wait(session, lambda state: state["views"])
+    state = show_camera(session)
     assert state["views"]["front"] == "data:image/webp;base64," + base64.b64encode(b"seen").decode()
     count = len(worker.jobs)
     session.act("clock", {"of": "scene"})
@@ -279,10 +284,8 @@ def test_cameras_look_after_each_edit_and_only_where_they_are_shown(session):
 
 
 def test_cameras_look_again_where_a_run_has_played_to_its_end(session):
-    session.act("text", {"text": session.document.text + "camera: {name: mine}\n"})
-    assert wait(session, lambda state: state["views"])["views_moment"] == "at the start"
-    session.act("run", {})
-    wait(session, lambda state: state["run"])
+    assert show_camera(session)["views_moment"] == "at the start"
+    run(session)
     frames = {"objects.microwave.joint_positions": np.zeros((61, 1))}
     with session.changed:
         session.run = RunAnswer(session.run.cfg, EpisodeRecord(0, 1, True, arrays=frames), 0.1)
@@ -297,11 +300,11 @@ def test_cameras_look_again_where_a_run_has_played_to_its_end(session):
 
 
 def test_an_episode_is_run_and_its_verdict_is_shown(session):
-    session.act("run", {})
-    state = wait(session, lambda state: state["run"])
-    assert state["run"]["outcome"] == "timeout"
-    assert not state["run"]["success"]
-    assert not state["run_is_old"]
+    heard = []
+    session.listeners.append(heard.append)
+    state = run(session)
+    assert {RUN, "busy"} <= set(heard)
+    assert (state["run"]["outcome"], state["run"]["success"], state["run_is_old"]) == ("timeout", False, False)
     assert turn(session, 5.0)["run_is_old"]
 
 
@@ -329,8 +332,7 @@ def test_a_saved_task_names_the_command_that_collects_it(session, tmp_path):
 
 
 def test_nothing_of_the_task_before_is_shown_for_a_file_that_cannot_be_read(session, tmp_path):
-    session.act("run", {})
-    wait(session, lambda state: state["run"])
+    run(session)
     file = tmp_path / "task" / "mine.yaml"
     file.parent.mkdir()
     file.write_text("task:\n  wrong: true\n")
@@ -382,11 +384,3 @@ def test_a_wrong_action_is_explained_and_changes_nothing(session, action, values
     with pytest.raises(ConfigError, match=message):
         session.act(action, values)
     assert session.to_dict()["document"] == before
-
-
-def test_listeners_hear_what_has_changed(session):
-    heard = []
-    session.listeners.append(heard.append)
-    session.act("run", {})
-    wait(session, lambda state: state["run"])
-    assert {RUN, "busy"} <= set(heard)
