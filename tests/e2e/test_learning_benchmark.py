@@ -39,20 +39,13 @@ def test_real_objects_are_evaluated_by_category_with_the_network_of_the_study(
     monkeypatch.setenv("UNLATCH_PARTNET_DIR", str(root))
     even, *real, dense, dense_laptop, dense_safe = (found := list(learning.list_points()))[:6]
     assert [item for item in found if "/" not in item.name] == without
-    assert [(item.name, item.episodes, item.key) for item in real] == [
-        ("every_category/real_laptop", 10, even.key),
-        ("every_category/real_safe", 5, even.key),
-    ]
-    assert {dense.key, dense_laptop.key, dense_safe.key} == {dense.key}
-    assert dense.key != even.key
+    names = [("every_category/real_laptop", 10, even.key), ("every_category/real_safe", 5, even.key)]
+    assert [(item.name, item.episodes, item.key) for item in real] == names
+    assert {dense.key, dense_laptop.key, dense_safe.key} == {dense.key} != {even.key}
     from learning_runs import as_file_name, task_options
 
-    assert task_options(real[0].tasks[0]) == [
-        f"object={root / 'laptop'}",
-        "skill=open",
-        "object.instances=round_robin",
-        "world.record_hz=10",
-    ]
+    options = ["skill=open", "object.instances=round_robin", "world.record_hz=10"]
+    assert task_options(real[0].tasks[0]) == [f"object={root / 'laptop'}", *options]
     assert as_file_name("object=oven skill=open") == "objectoven-skillopen"
     assert as_file_name("object=/a/b skill=open") != as_file_name("object=/a-b skill=open")
     assert len(as_file_name(f"object=/{'a/' * 500} skill=open")) < 100
@@ -132,12 +125,11 @@ def test_a_larger_training_reuses_the_parts_of_a_smaller_one_and_an_equal_one_it
     assert {row["training"] for row in runs.rows(trainings)} == {*sizes}
 
 
-@pytest.mark.parametrize(("kind", "executed"), [("act", 6), ("diffusion", 8)])
 def test_policies_of_lerobot_learn_from_all_parts_and_observe_the_objects(
-    learning: ModuleType, runs_with_stub, tmp_path: Path, kind: str, executed: int
+    learning: ModuleType, runs_with_stub, tmp_path: Path
 ):
     make, commands = runs_with_stub
-    (training,) = [item for item in learning.list_lerobot() if item.name == f"{kind}/close_drawer"]
+    (training,) = [item for item in learning.list_lerobot() if item.name == "act/close_drawer"]
     training = replace(training, demos=(replace(training.demos[0], episodes=100),))
     assert make().run([training]) == []
     exports, (trained,), (evaluated,) = (
@@ -148,7 +140,7 @@ def test_policies_of_lerobot_learn_from_all_parts_and_observe_the_objects(
     assert {f"out={word}" for word in trained if "=" not in word and "/sets/" in word} == {
         word for command in exports for word in command if word.startswith("out=")
     }
-    assert {f"policy.type={kind}", f"policy.n_action_steps={executed}"} <= {*trained}
+    assert {"policy.type=act", "policy.n_action_steps=6"} <= {*trained}
     (policy,) = (tmp_path / "networks").glob("*.npz")
     assert {f"policy=lerobot:{policy}", "observation.objects=true", "world.record_hz=10"} <= {*evaluated}
     (row,) = make().rows([training])

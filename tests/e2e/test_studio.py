@@ -146,7 +146,6 @@ def test_a_task_is_run_saved_and_collected(browser: Any, tmp_path: Path, command
         assert f"unlatch collect task=mine --config-dir {tmp_path / 'mine'}" in page.inner_text("#saved")
         text = page.input_value("#text")
         assert errors == []
-        page.close()
     assert (tmp_path / "mine" / "task" / "mine.yaml").read_text() == text
     words = ["task=mine", "--config-dir", str(tmp_path / "mine"), "episodes=1", "executor=serial", "pictures=0"]
     done = commands.run(["unlatch", "collect", *words, "out=data"], tmp_path)
@@ -161,7 +160,6 @@ def test_a_region_is_dragged_and_a_contradiction_mended_by_its_remedy(browser: A
         drag_region(page)
         mend_a_diagnosis(page)
         assert errors == []
-        page.close()
 
 
 def drag_region(page: Any) -> None:
@@ -255,4 +253,3 @@ def test_a_task_is_derived_from_an_object_and_its_setting_written_out(browser: A
         page.wait_for_function(f"{IDLE} && window.studio.scene.episode === 1")
         assert page.evaluate("window.studio.scene.lines") != first, "another instance"
         assert errors == []
-        page.close()

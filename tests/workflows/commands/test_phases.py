@@ -1,6 +1,7 @@
 """One picture of what happened in an episode: which moments are on it, and that they are those of the record."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -112,15 +113,12 @@ def test_a_failure_in_which_nothing_moves_any_more_is_shown_from_the_last_motion
     assert frames(failure)[0] == 37
 
 
-def test_the_phase_of_a_failure_is_the_one_that_its_evidence_names():
-    made = record(*of_skill(*ONE_ROUND), code="collision", frame=31)
+def test_a_failure_belongs_to_the_round_in_which_it_happened_and_to_the_phase_that_its_evidence_names():
+    made = record(*of_skill(*ONE_ROUND, *ONE_ROUND), code="slipped", frame=66)
+    rounds = find_rounds(made)
+    assert [(item.number, item.failed_phase is None) for item in rounds] == [(1, True), (2, True), (2, False)]
     made.evidence["phase"] = "retreat"
     assert find_rounds(made)[-1].failed_phase is Phase.retreat
-
-
-def test_a_failure_belongs_to_the_round_in_which_it_happened():
-    rounds = find_rounds(record(*of_skill(*ONE_ROUND, *ONE_ROUND), code="slipped", frame=66))
-    assert [(item.number, item.failed_phase is None) for item in rounds] == [(1, True), (2, True), (2, False)]
 
 
 def test_states_with_infinite_values_are_not_shown():
@@ -141,23 +139,26 @@ def test_stages_of_a_policy_are_shown_at_equally_spaced_frames():
     assert (failure.failed_phase, labels(failure)[-2:]) == (Phase.idle, ["collision", "0.5 s after"])
 
 
+def title_of(entry: dict[str, Any], asset: Any = None) -> str:
+    """Returns the title of a round of a skill with this entry, which acts on an object."""
+    made = record((0, Phase.transit, 10), (0, Phase.approach, 10))
+    scene = SimpleNamespace(objects={"box": SimpleNamespace(asset=asset)})
+    shown = SimpleNamespace(record=made, episode=SimpleNamespace(scene=scene))
+    (skill_round,) = find_rounds(made)
+    return phase_pictures._section_title(shown, skill_round, {"object": "box", **entry})
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"strategy": "hook"}, "open: box, strategy hook, grip 30 N"),
         ({"strategy": None}, "open: box, grip 30 N"),
         ({"strategy": "drag", "press_force_n": 23.6}, "open: box, strategy drag, press 24 N"),
         ({"name": "home", "arm": "left", "strategy": "given", "goes_home": True}, "home, left arm"),
     ],
 )
 def test_the_title_of_a_round_names_the_strategy_and_the_force_of_the_hand(monkeypatch, changes, said):
-    made = record((0, Phase.transit, 10), (0, Phase.approach, 10))
-    entry = {"name": "open", "object": "box", "part": None, "grip_force_n": 30.0, **changes}
-    scene = SimpleNamespace(objects={"box": SimpleNamespace(asset=None)})
-    shown = SimpleNamespace(record=made, episode=SimpleNamespace(scene=scene))
     monkeypatch.setattr(phase_pictures, "part_words", lambda *_: PartWords("box", "lid", "", Manner.lift))
-    (skill_round,) = find_rounds(made)
-    assert phase_pictures._section_title(shown, skill_round, entry) == said
+    assert title_of({"name": "open", "part": None, "grip_force_n": 30.0, **changes}) == said
 
 
 @pytest.mark.parametrize(
@@ -166,16 +167,11 @@ def test_the_title_of_a_round_names_the_strategy_and_the_force_of_the_hand(monke
         ("button_microwave", 0.0, "press: button of the microwave"),
         ("button_microwave", 0.5, "close: door of the microwave"),
         ("push_latch_cabinet", 0.0, "press: door of the cabinet"),
-        ("microwave", 0.0, "close: door of the microwave"),
     ],
 )
 def test_the_title_of_a_round_names_the_button_that_is_pressed(category, s0, said):
-    made = record((0, Phase.transit, 10), (0, Phase.approach, 10))
-    entry = {"name": "close", "object": "box", "part": "door", "s0": s0, "s_closed": 0.0}
-    scene = SimpleNamespace(objects={"box": SimpleNamespace(asset=generated(category, 1))})
-    shown = SimpleNamespace(record=made, episode=SimpleNamespace(scene=scene))
-    (skill_round,) = find_rounds(made)
-    assert phase_pictures._section_title(shown, skill_round, entry) == said
+    entry = {"name": "close", "part": "door", "s0": s0, "s_closed": 0.0}
+    assert title_of(entry, generated(category, 1)) == said
 
 
 def sheet(counts: list[int], *, success: bool = True) -> PhaseSheet:
