@@ -1,8 +1,10 @@
 """`unlatch annotate`: what it writes, what it protects, and every bad input as one line."""
 
 import json
+import os
 import re
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -165,6 +167,42 @@ def test_a_bad_urdf_or_mesh_is_one_line_and_nothing_is_written(cwd, assert_refus
     for name in ("m.obj", "m.glb"):
         put_text(cwd / "x", mesh, name=name)
     assert_refused("annotate", "x", text=said, folder=cwd)
+
+
+VALUES = ("0", "-1", "1e9", "1e-9", "nan", "inf", "", "x", "0 0 0", "1e300", "fixed", "prismatic", "body")
+
+
+def mutated(text: str, rng: np.random.Generator) -> str:
+    """A URDF with the value of an attribute, or one number of it, replaced; or with its end cut off."""
+    if rng.random() < 0.05:
+        return text[: int(rng.integers(len(text)))]
+    found = list(re.finditer(r'"([^"]*)"', text))
+    match, value = found[int(rng.integers(len(found)))], VALUES[int(rng.integers(len(VALUES)))]
+    words = match.group(1).split()
+    if len(words) > 1 and rng.random() < 0.7:
+        words[int(rng.integers(len(words)))] = value
+        value = " ".join(words)
+    return text[: match.start(1)] + value + text[match.end(1) :]
+
+
+@pytest.mark.heavy
+@pytest.mark.slow
+def test_mutated_urdfs_are_annotated_or_refused(cwd, run_command):
+    count, codes = int(os.environ.get("UNLATCH_FUZZ", "120")), Counter()
+    for seed in range(count):
+        rng = np.random.default_rng([17, seed])
+        text = (drawer if seed % 2 else microwave)(seed % 7).model.to_urdf()
+        for _ in range(1 + int(rng.integers(3))):
+            text = mutated(text, rng)
+        folder = put_text(cwd / f"{seed}", text).parent
+        code, _, err = run_command("annotate", folder, "picture=false")
+        codes[code] += 1
+        if code == 0:
+            assert load_annotation(folder).problems == [], seed
+        else:
+            assert (code, err.count("\n")) == (2, 1), (seed, err)
+            assert [p.name for p in folder.iterdir()] == ["thing.urdf"], seed
+    assert min(codes[0], codes[2]) >= count / 10, "the mutations are neither harmless nor all fatal"
 
 
 def test_a_mesh_whose_joint_gives_no_annotation_says_how_to_state_another_joint(cwd, monkeypatch, capsys):

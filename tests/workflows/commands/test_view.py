@@ -13,7 +13,6 @@ import trimesh
 from tests.objects.builders import write_drawn
 from unlatch import command_table
 from unlatch.objects.procedural.catalog import GENERATORS
-from unlatch.robots.models import model_path
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.obj_file import linear_light
@@ -200,15 +199,6 @@ def test_a_command_whose_page_needs_viser_names_its_extra(data_set, command, mon
     assert command_table.main([command, str(data_set.path), *more]) == 2
     assert f"It comes with the extra 'view'. Install it: {install_command('view')}" in capsys.readouterr().err
     assert not [path for path in data_set.path.iterdir() if path.name == "view-0.html"]
-
-
-@pytest.mark.slow
-def test_every_visible_link_of_the_robot_has_a_mesh():
-    meshes = link_meshes(read_urdf(model_path("franka_panda"), packages=True))
-    assert {f"panda_link{index}" for index in range(8)} | {"panda_hand", "panda_leftfinger"} <= meshes.keys()
-    hand = np.concatenate([mesh.vertices for mesh in meshes["panda_hand"]])
-    np.testing.assert_allclose(np.ptp(hand, axis=0), [0.03, 0.2, 0.09], atol=0.04)
-    assert all(mesh.faces.max() < len(mesh.vertices) for pieces in meshes.values() for mesh in pieces)
 
 
 def test_a_damaged_mesh_is_named(tmp_path):
