@@ -29,6 +29,7 @@ def test_the_error_for_a_flag_with_a_value_says_how_a_key_is_written_and_without
             parse_command_line(words)
 
 
+@pytest.mark.slow
 def test_cfg_job_prints_the_composed_yaml(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert command_table.main(["collect", "task=open_drawer", "seed=7", "--cfg", "job", "--resolve"]) == 0

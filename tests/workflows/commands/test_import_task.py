@@ -57,9 +57,9 @@ def test_the_path_of_an_own_task_is_told_how_to_give_it(assert_refused, tmp_path
     ("command", "name"),
     [
         ("collect", "peer_tasks/open_then_close"),
-        ("plan", "peer_settings/gensim2_open"),
-        ("evaluate", "peer_tasks/open_then_close"),
-        ("preview", "peer_settings/gensim2_open"),
+        pytest.param("plan", "peer_settings/gensim2_open", marks=pytest.mark.slow),
+        pytest.param("evaluate", "peer_tasks/open_then_close", marks=pytest.mark.slow),
+        pytest.param("preview", "peer_settings/gensim2_open", marks=pytest.mark.slow),
     ],
 )
 def test_a_pasted_file_of_another_system_is_told_to_import(command, name, assert_refused, tmp_path, monkeypatch):

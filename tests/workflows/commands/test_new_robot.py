@@ -385,6 +385,7 @@ def test_a_joint_at_its_limit_leaves_the_lift_to_the_others():
     assert change == pytest.approx([0.0, 0.01], abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("mujoco") is None, reason="MuJoCo, of the extra 'robots', is not there")
 def test_a_robot_of_menagerie_is_chosen_by_its_folder(tmp_path, monkeypatch):
     (tmp_path / "maker_arm").mkdir()

@@ -13,7 +13,7 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.commands import Phase
 from unlatch.tasks.language import Manner, PartWords
 from unlatch.workflows.viewing import phase_sheet as phase_pictures
-from unlatch.workflows.viewing.phase_moments import SkillRound, find_rounds
+from unlatch.workflows.viewing.phase_moments import SkillRound, find_rounds, part_openings
 from unlatch.workflows.viewing.phase_sheet import TILE_PX, Curve, PhaseSheet, Section, Tile, draw_sheet, fitting_font
 from unlatch.workflows.viewing.scene_picture import open_record
 
@@ -172,6 +172,13 @@ def test_the_title_of_a_round_names_the_strategy_and_the_force_of_the_hand(monke
 def test_the_title_of_a_round_names_the_button_that_is_pressed(category, s0, said):
     entry = {"name": "close", "part": "door", "s0": s0, "s_closed": 0.0}
     assert title_of(entry, generated(category, 1)) == said
+
+
+@pytest.mark.parametrize("s_open", [1.5, -1.5])
+def test_a_part_opens_by_positive_values_where_the_joint_counts_down_too(s_open):
+    found = EpisodeRecord(0, 0, True, arrays={"objects.box.joint_positions": np.array([[0.0, 0.2], [0.0, s_open]])})
+    skill = {"object": "box", "joint_index": 1, "s_closed": 0.2, "s_open": s_open}
+    assert part_openings(found, skill).tolist() == pytest.approx([0.0, abs(s_open - 0.2)])
 
 
 def sheet(counts: list[int], *, success: bool = True) -> PhaseSheet:

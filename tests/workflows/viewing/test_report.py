@@ -287,6 +287,7 @@ def test_counted_values_come_from_the_index_if_it_suffices(tmp_path, monkeypatch
     assert [place.x_m for place in counted.places.items] == pytest.approx([0.5 + 0.01 * number for number in range(8)])
 
 
+@pytest.mark.slow
 def test_successes_are_counted_by_the_side_that_is_down_if_objects_lie(tmp_path):
     header = {"config": {"skills": [{"objects": ["box"]}]}}
     with DataSet.create_or_resume(tmp_path / "a", header=header, info={"command": ["unlatch", "collect"]}) as a:
