@@ -535,15 +535,21 @@ def test_a_record_that_cannot_be_replayed_does_not_end_the_command(sets, write_f
     ]
 
 
+def check_written(folder: Path, header: Any, *records: EpisodeRecord, info: Any = None) -> list[str]:
+    """Writes records as a run does; returns what the check says of the set."""
+    with DataSet.create_or_resume(folder, header=header, info=info) as data_set:
+        for record in records:
+            assert data_set.write(record)
+    return [str(problem) for problem in check_data_set(data_set)]
+
+
 def test_numbers_of_another_machine_may_differ_in_their_last_digits_and_integers_may_not(sets, tmp_path):
-    info = {**sets["opened"].info, "host": "elsewhere"}
     found = []
     for place, forge in enumerate((move_by_one_digit, increase("seed"))):
-        record = deepcopy(sets["opened"].read(0))
+        record = sets["opened"].read(0)
         forge(record)
-        with DataSet.create_or_resume(tmp_path / str(place), header=sets["opened"].header, info=info) as data_set:
-            assert data_set.write(record)
-        found.append([str(problem) for problem in check_data_set(data_set)])
+        info = {**sets["opened"].info, "host": "elsewhere"}
+        found.append(check_written(tmp_path / str(place), sets["opened"].header, record, info=info))
     assert found[0] == []
     assert found[1][0].startswith("Episode 0: seed is ")
 
@@ -576,11 +582,9 @@ def test_objects_that_are_gone_are_one_problem_for_all_episodes(sets, tmp_path, 
         raise AssetError("The files of 'microwave' are gone. Bring them back.")
 
     monkeypatch.setattr(criteria_source, "load_instance", find_nothing)
-    with DataSet.create_or_resume(tmp_path / "set", header=sets["opened"].header) as found:
-        for number in range(3):
-            seed = episode_seed(7, number)
-            assert found.write(replace(sets["opened"].read(0), number=number, seed=seed))
-    assert [str(problem) for problem in check_data_set(found)] == [
+    made = sets["opened"].read(0)
+    records = [replace(made, number=number, seed=episode_seed(7, number)) for number in range(3)]
+    assert check_written(tmp_path / "set", sets["opened"].header, *records) == [
         "Episodes 0 to 2: its criteria cannot be derived: The files of 'microwave' are gone. Bring them back."
     ]
 
@@ -592,9 +596,7 @@ def test_a_skill_that_is_not_installed_is_a_problem_and_its_record_is_judged_by_
     for name, forge in (("honest", put("skills.0.name", "levitate")), ("forged", claim("not_reached"))):
         record = sets["opened"].read(0)
         both(put("skills.0.name", "levitate"), forge)(record)
-        with DataSet.create_or_resume(tmp_path / name, header=header) as data_set:
-            assert data_set.write(record)
-        found[name] = [str(problem) for problem in check_data_set(data_set)]
+        found[name] = check_written(tmp_path / name, header, record)
     (underived,) = found["honest"]
     for said in (underived, found["forged"][0]):
         assert said.startswith("dataset.json: the criteria of its episodes cannot be derived: Data set '")
@@ -605,10 +607,8 @@ def test_a_skill_that_is_not_installed_is_a_problem_and_its_record_is_judged_by_
 def test_a_configuration_that_cannot_be_read_is_one_problem_of_the_set(sets, tmp_path):
     header = deepcopy(sets["opened"].header)
     header["config"]["skills"][0]["wish"] = 1
-    with DataSet.create_or_resume(tmp_path / "set", header=header) as data_set:
-        assert data_set.write(sets["opened"].read(0))
-    (problem,) = check_data_set(data_set)
-    assert str(problem).startswith("dataset.json: the criteria of its episodes cannot be derived: The configuration of")
+    (problem,) = check_written(tmp_path / "set", header, sets["opened"].read(0))
+    assert problem.startswith("dataset.json: the criteria of its episodes cannot be derived: The configuration of")
 
 
 def move_the_door(record: EpisodeRecord) -> None:

@@ -164,7 +164,6 @@ def test_differing_versions_are_named(data_set, run, monkeypatch):
 @pytest.mark.parametrize(
     ("found", "wanted", "value", "frame"),
     [
-        ([1.0, 2.0, 3.0], [1.0, 2.5, 3.1], 0.5, 1),
         ([1.0, np.nan], [1.0, np.nan], 0.0, 0),
         ([1.0, np.nan], [1.0, 2.0], np.inf, 1),
         ([1.0], [1.0, 2.0], np.inf, 0),
@@ -175,6 +174,12 @@ def test_differing_versions_are_named(data_set, run, monkeypatch):
 def test_the_largest_deviation_is_found(found, wanted, value, frame):
     deviation = largest_deviation({"x": np.array(found)}, {"x": np.array(wanted), "y": np.zeros(3)})
     assert (deviation.value, deviation.frame) == (value, frame)
+
+
+def test_the_frames_of_the_first_and_of_the_largest_difference_are_told():
+    found, wanted = ({"x": np.array(values)} for values in ([1.0, 2.0, 3.0], [1.0, 2.25, 3.5]))
+    deviation = largest_deviation(found, wanted)
+    assert (deviation.value, deviation.first_frame, deviation.frame) == (0.5, 1, 2)
 
 
 def test_what_a_record_has_in_32_bits_is_compared_in_32_bits():
