@@ -7,7 +7,7 @@ import pytest
 
 from unlatch import command_table
 from unlatch.simcore import process as interrupts
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, PluginError
 from unlatch.workflows.cli import run_report
 from unlatch.workflows.cli.terminal import BAD_INPUT, FAILED, INTERRUPTED, OK, command, run_command
 
@@ -92,6 +92,15 @@ def test_a_command_that_makes_runs_is_told_of_debug():
     assert found == [(["a=1"], True), (["a=1"], False)]
 
 
+def test_a_missing_extra_of_a_command_is_one_line(monkeypatch, capsys):
+    def refuse(name: str) -> None:
+        raise PluginError(f"{name} needs the extra 'gym'.")
+
+    monkeypatch.setattr(command_table, "import_module", refuse)
+    assert command_table.main(["evaluate", "task=open_drawer"]) == 2
+    assert capsys.readouterr().err == "unlatch: unlatch.workflows.commands.check needs the extra 'gym'.\n"
+
+
 @pytest.mark.parametrize("exception", [AttributeError("no attribute '_invalidate_flags_cache'"), ConfigError("wrong")])
 def test_an_exception_that_a_library_makes_of_ctrl_c_ends_as_interrupted(exception, monkeypatch, capsys):
     monkeypatch.setattr(interrupts, "_was_pressed", True)
@@ -137,7 +146,8 @@ def test_on_a_terminal_errors_are_wrapped_between_words(capsys, monkeypatch):
 
 
 def test_help_explains_the_command_that_is_named(capsys):
-    assert command_table.main(["help", "plan"]) == 0
-    assert capsys.readouterr().out.startswith("usage: unlatch plan")
+    for words in (["help", "plan"], ["plan", "--help"]):
+        assert command_table.main(words) == 0
+        assert capsys.readouterr().out.startswith("usage: unlatch plan")
     assert command_table.main(["help", "pla"]) == BAD_INPUT
     assert "Did you mean 'plan'?" in capsys.readouterr().err

@@ -25,6 +25,7 @@ def complete(words: list[str]) -> list[str]:
     ("words", "completed"),
     [
         ("col", ["collect"]),
+        ("no_such ", []),
         ("plan task=open_box,close_d", ["task=open_box,close_drawer"]),
         ("collect epis", ["episodes="]),
         ("collect worl", ["world."]),  # keys part by part

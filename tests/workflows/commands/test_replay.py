@@ -44,6 +44,10 @@ def test_an_episode_without_a_frame_has_nothing_to_replay(data_set, tmp_path, ru
     assert out == "episode 9 (error): it ended before its first frame, so there is nothing to replay\n"
 
 
+def test_an_episode_that_is_not_there_is_one_line(data_set, assert_refused):
+    assert_refused("replay", data_set.path, "episode=77", text="Episode 77 is not in", folder=data_set.path)
+
+
 @pytest.mark.parametrize("mode", ["action", "state"])
 @pytest.mark.parametrize("fixture", ["data_set", "data_set_of_version_2"])
 def test_a_recorded_episode_replays_to_the_bit(fixture, request, run, mode):

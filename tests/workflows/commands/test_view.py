@@ -167,6 +167,7 @@ MISTAKES = [
     ),
     ("view", "episode=1", f"Episode 1 has no states to show: {NO_STATES}"),
     ("phases", "episode=1", f"Episode 1 has no states to show: {NO_STATES}"),
+    ("clip", "episode=1", f"Episode 1 has no states to show: {NO_STATES}"),
     ("clip", "episod=3", "episod is unknown. Did you mean 'episode'? `--help` lists all. Remove or rename it."),
     ("view", "episode=x", "episode='x' has the wrong type. Expected a whole number. Change it."),
     ("phases", "--fast", "Unknown flag '--fast'. Expected key=value or --help."),
@@ -192,11 +193,11 @@ def test_a_mistake_is_one_line(data_set, command, arguments, message, assert_ref
     assert message in said if command == "clip" else said == f"unlatch: {message}\n"
 
 
-@pytest.mark.parametrize("command", ["view", "watch"])
+@pytest.mark.parametrize("command", ["view", "studio", "watch"])
 def test_a_command_whose_page_needs_viser_names_its_extra(data_set, command, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "viser", None)
-    more = ["page=true"] if command == "watch" else []
-    assert command_table.main([command, str(data_set.path), *more]) == 2
+    words = {"view": [str(data_set.path)], "studio": ["task=open_drawer"], "watch": [str(data_set.path), "page=true"]}
+    assert command_table.main([command, *words[command]]) == 2
     assert f"It comes with the extra 'view'. Install it: {install_command('view')}" in capsys.readouterr().err
     assert not [path for path in data_set.path.iterdir() if path.name == "view-0.html"]
 
