@@ -24,6 +24,7 @@ from unlatch.workflows.commands.check import ReplayArraysJob
 from unlatch.workflows.commands.check import evaluate_command as evaluate_main
 from unlatch.workflows.commands.collect import collect_command as collect_main
 from unlatch.workflows.runs.recorded_config import config_of
+from unlatch.workflows.runs.replay import ReplayMode
 
 pytest.importorskip("gymnasium")
 
@@ -200,7 +201,7 @@ def find_problems(data_set: DataSet) -> list[str]:
     """Returns what `check` says of a data set; if that is nothing, what `check replay=true` says."""
     if problems := [str(problem) for problem in check_data_set(data_set)]:
         return problems
-    with ReplayArraysJob(config_of(data_set), data_set, "").open("fuzz") as replay:
+    with ReplayArraysJob(config_of(data_set), data_set, ReplayMode.action, True).open("fuzz") as replay:
         return [problem for number in data_set.numbers() for problem in replay(number).problems]
 
 
