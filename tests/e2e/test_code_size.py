@@ -76,17 +76,11 @@ def loaded() -> Loaded:
     return found if len(found.modules) <= MOST_MODULES else run_episode()
 
 
-def test_an_episode_loads_no_more_modules_than_before(loaded: Loaded):
+def test_an_episode_loads_no_more_than_before(loaded: Loaded):
     assert len(loaded.modules) <= MOST_MODULES, sorted(loaded.modules)
-
-
-def test_an_episode_loads_no_more_lines_than_before(loaded: Loaded):
     assert loaded.lines <= MOST_LINES
 
 
-def test_an_episode_loads_no_side_product(loaded: Loaded):
+def test_an_episode_loads_no_side_product_and_no_library_of_one(loaded: Loaded):
     assert [name for name in loaded.modules if name.startswith(SIDE_PRODUCTS)] == []
-
-
-def test_an_episode_loads_no_library_of_a_side_product(loaded: Loaded):
     assert FOREIGN & loaded.packages == frozenset()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,17 +22,13 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 @pytest.fixture
 def rows(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    import exam_rows
-
-    return exam_rows
+    return import_module("exam_rows")
 
 
 @pytest.fixture
 def stability(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    import exam_stability
-
-    return exam_stability
+    return import_module("exam_stability")
 
 
 def test_a_policy_learns_from_the_seen_objects_with_another_seed_than_that_of_the_exam(rows):
@@ -49,25 +47,20 @@ def test_demonstrations_are_made_once_and_a_part_without_a_success_is_left_out(r
 
     def run(self: object, name: str, command: Sequence[str | Path], variables: object = None) -> float:
         commands.append(command)
-        draft = next((Path(str(word)[4:]) for word in command if str(word).endswith(".draft.npz")), None)
-        if draft is not None:
-            draft.write_bytes(b"")
+        for word in map(str, command):
+            if word.endswith(".draft.npz"):
+                Path(word[4:]).write_bytes(b"")
         return 0.0
 
-    class Data:
-        def __init__(self, path: Path) -> None:
-            self.success = not path.name.startswith("open_box")
-
-        def summaries(self) -> list[Data]:
-            return [self]
+    def open_dataset(path: Path) -> Any:
+        return SimpleNamespace(summaries=lambda: [SimpleNamespace(success=not path.name.startswith("open_box"))])
 
     monkeypatch.setattr(rows.Runner, "run", run)
-    monkeypatch.setattr(rows.unlatch, "open_dataset", Data)
+    monkeypatch.setattr(rows.unlatch, "open_dataset", open_dataset)
     made = rows.make_arrays(rows.Runner(tmp_path, 1.0), 20, 1)
     assert len(made) == 14  # two parts of seven tasks
-    collects = [command for command in commands if "collect" in command]
-    assert len(collects) == 16
-    assert any(f"only=[{','.join(map(str, range(10, 20)))}]" in command for command in collects)
+    assert sum("collect" in command for command in commands) == 16
+    assert any(f"only=[{','.join(map(str, range(10, 20)))}]" in command for command in commands)
     commands.clear()
     assert rows.make_arrays(rows.Runner(tmp_path, 1.0), 20, 1) == made
     assert len(commands) == 2  # open_box is tried again
@@ -81,18 +74,14 @@ def test_what_is_learned_from_other_demonstrations_or_in_other_steps_is_another_
         next(Path(str(word)[4:]) for word in command if str(word).startswith("out=")).write_bytes(b"")
         return 0.0
 
+    np.savez(tmp_path / "numbers.npz", states=np.zeros((2, 1)), actions=np.zeros((2, 1)), lengths=np.array([2]))
     monkeypatch.setattr(rows.Runner, "run", run)
-    monkeypatch.setattr(rows, "make_arrays", lambda *_: [write_numbers(tmp_path / "numbers.npz")])
+    monkeypatch.setattr(rows, "make_arrays", lambda *_: [tmp_path / "numbers.npz"])
     runner = rows.Runner(tmp_path, 1.0)
     cfgs = [rows.Cfg(demos=2, steps=1), rows.Cfg(demos=2, steps=5), rows.Cfg(demos=3, steps=5)]
     assert len({rows._learn(runner, "cloning", cfg) for cfg in cfgs}) == len(trained) == 3
     assert len({rows._learn(runner, "nearest", cfg) for cfg in cfgs}) == 2
     assert not list(tmp_path.glob("*.draft.npz"))
-
-
-def write_numbers(path: Path) -> Path:
-    np.savez(path, states=np.zeros((2, 1)), actions=np.zeros((2, 1)), lengths=np.array([2]))
-    return path
 
 
 def test_the_task_that_no_policy_solves_is_left_out(rows, stability):

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -40,29 +39,13 @@ def test_real_objects_are_evaluated_by_category_with_the_network_of_the_study(
     monkeypatch.setenv("UNLATCH_PARTNET_DIR", str(root))
     even, *real, dense, dense_laptop, dense_safe = (found := list(learning.list_points()))[:6]
     assert [item for item in found if "/" not in item.name] == without
-    assert [(item.name, item.episodes, item.key) for item in real] == [
-        ("every_category/real_laptop", 10, even.key),
-        ("every_category/real_safe", 5, even.key),
-    ]
-    assert {dense.key, dense_laptop.key, dense_safe.key} == {dense.key}
-    assert dense.key != even.key
+    names = [("every_category/real_laptop", 10, even.key), ("every_category/real_safe", 5, even.key)]
+    assert [(item.name, item.episodes, item.key) for item in real] == names
+    assert {dense.key, dense_laptop.key, dense_safe.key} == {dense.key} != {even.key}
     from learning_runs import as_file_name, task_options
 
-    assert task_options(real[0].tasks[0]) == [
-        f"object={root / 'laptop'}",
-        "skill=open",
-        "object.instances=round_robin",
-        "world.record_hz=10",
-    ]
-    names = [as_file_name(item.tasks[0]) for item in real]
-    assert len(set(names)) == 2
-    for name in names:
-        (tmp_path / f"{even.key}-20-{name}.log").write_text("")
-
-
-def test_other_words_give_another_name_of_a_file(learning: ModuleType):
-    from learning_runs import as_file_name
-
+    options = ["skill=open", "object.instances=round_robin", "world.record_hz=10"]
+    assert task_options(real[0].tasks[0]) == [f"object={root / 'laptop'}", *options]
     assert as_file_name("object=oven skill=open") == "objectoven-skillopen"
     assert as_file_name("object=/a/b skill=open") != as_file_name("object=/a-b skill=open")
     assert len(as_file_name(f"object=/{'a/' * 500} skill=open")) < 100
@@ -106,9 +89,9 @@ def runs_with_stub(learning: ModuleType, tmp_path: Path, monkeypatch: pytest.Mon
         learning_runs, "_make_row", lambda training, task, found: {"training": training.name, "task": task, **counts}
     )
 
-    def make(*, seed: int = 1, cards: int = 0):
+    def make(*, seed: int = 1):
         used_before = learning_runs.Seed.development
-        return learning_runs.TrainingRuns(tmp_path, seed=seed, seed_is=used_before, cores=2, cards=cards)
+        return learning_runs.TrainingRuns(tmp_path, seed=seed, seed_is=used_before, cores=2, cards=0)
 
     return make, commands
 
@@ -128,49 +111,25 @@ def test_results_of_another_seed_or_number_of_episodes_are_not_reused(learning: 
     assert make(seed=2).rows([training]) == make().rows([training.scaled(0.5)]) == []
 
 
-def test_a_training_with_more_demonstrations_reuses_the_parts_of_a_smaller_one(learning: ModuleType, runs_with_stub):
-    make, commands = runs_with_stub
-    small, large = (learning.train_for_curve(str(n), learning.Demos("close_drawer", n)) for n in (50, 150))
-    assert make().run([small, large]) == []
-    collected = commands_with(commands, "collect")
-    assert len(collected) == len({command[-1] for command in collected}) == 3  # of 50 episodes each
-
-
-def test_equal_trainings_make_one_network(learning: ModuleType, runs_with_stub):
-    make, commands = runs_with_stub
-    names = ("first", "second")
-    trainings = [learning.train_for_curve(name, learning.Demos("close_drawer", 50)) for name in names]
-    runs = make()
-    assert runs.run(trainings) == []
-    assert len(commands_with(commands, "train.py")) == 1
-    assert {row["training"] for row in runs.rows(trainings)} == {*names}
-
-
-def test_parts_are_rendered_on_all_cards_in_turn(learning: ModuleType, runs_with_stub, monkeypatch: pytest.MonkeyPatch):
-    import learning_runs
-
-    make, _ = runs_with_stub
-    stub, cards = learning_runs._run, []
-
-    def note_card(command: Sequence[str], log: Path, *, environment: Mapping[str, str] | None = None) -> None:
-        if "render" in command or "collect" in command:
-            cards.append((command[3], (environment or {})["UNLATCH_CARD"]))
-        if "render" not in command:  # it has no out=
-            stub(command, log, environment=environment)
-
-    monkeypatch.setattr(learning_runs, "_run", note_card)
-    view = replace(learning.IMAGES, renderer="pygfx")
-    training = replace(learning.train_for_curve("seen", learning.Demos("close_drawer", 150)), view=view)
-    assert make(cards=2).run([training]) == []
-    assert Counter(cards) == {("collect", "0"): 2, ("collect", "1"): 1, ("render", "0"): 2, ("render", "1"): 1}
-
-
-@pytest.mark.parametrize(("kind", "executed"), [("act", 6), ("diffusion", 8)])
-def test_policies_of_lerobot_learn_from_all_parts_and_observe_the_objects(
-    learning: ModuleType, runs_with_stub, tmp_path: Path, kind: str, executed: int
+def test_a_larger_training_reuses_the_parts_of_a_smaller_one_and_an_equal_one_its_network(
+    learning: ModuleType, runs_with_stub
 ):
     make, commands = runs_with_stub
-    (training,) = [item for item in learning.list_lerobot() if item.name == f"{kind}/close_drawer"]
+    sizes = {"small": 50, "equal": 50, "large": 150}
+    trainings = [learning.train_for_curve(name, learning.Demos("close_drawer", n)) for name, n in sizes.items()]
+    runs = make()
+    assert runs.run(trainings) == []
+    collected = commands_with(commands, "collect")
+    assert len(collected) == len({command[-1] for command in collected}) == 3  # of 50 episodes each
+    assert len(commands_with(commands, "train.py")) == 2
+    assert {row["training"] for row in runs.rows(trainings)} == {*sizes}
+
+
+def test_policies_of_lerobot_learn_from_all_parts_and_observe_the_objects(
+    learning: ModuleType, runs_with_stub, tmp_path: Path
+):
+    make, commands = runs_with_stub
+    (training,) = [item for item in learning.list_lerobot() if item.name == "act/close_drawer"]
     training = replace(training, demos=(replace(training.demos[0], episodes=100),))
     assert make().run([training]) == []
     exports, (trained,), (evaluated,) = (
@@ -181,7 +140,7 @@ def test_policies_of_lerobot_learn_from_all_parts_and_observe_the_objects(
     assert {f"out={word}" for word in trained if "=" not in word and "/sets/" in word} == {
         word for command in exports for word in command if word.startswith("out=")
     }
-    assert {f"policy.type={kind}", f"policy.n_action_steps={executed}"} <= {*trained}
+    assert {"policy.type=act", "policy.n_action_steps=6"} <= {*trained}
     (policy,) = (tmp_path / "networks").glob("*.npz")
     assert {f"policy=lerobot:{policy}", "observation.objects=true", "world.record_hz=10"} <= {*evaluated}
     (row,) = make().rows([training])
@@ -200,33 +159,31 @@ def test_lerobot_trains_on_the_joined_sets_and_leaves_the_policy(
         (aggr_root / "meta").mkdir(parents=True)
         (aggr_root / "meta" / "info.json").write_text(json.dumps(counts))
 
-    commands: list[dict[str, str]] = []
+    options: dict[str, str] = {}
 
     def train(command: Sequence[str], *, check: bool) -> None:
         assert check
         assert command[:3] == [sys.executable, "-m", "lerobot.scripts.lerobot_train"]
-        commands.append(dict(word.removeprefix("--").split("=", 1) for word in command[3:]))
-        checkpoints = Path(commands[-1]["output_dir"], "checkpoints")
+        options.update(word.removeprefix("--").split("=", 1) for word in command[3:])
+        checkpoints = Path(options["output_dir"], "checkpoints")
         (checkpoints / "20" / "pretrained_model").mkdir(parents=True)
         (checkpoints / "20" / "pretrained_model" / "model.safetensors").write_text("network")
         (checkpoints / "last").symlink_to("20")
 
     datasets = ModuleType("lerobot.datasets")
     datasets.aggregate_datasets = join  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "lerobot", ModuleType("lerobot"))
-    monkeypatch.setitem(sys.modules, "lerobot.datasets", datasets)
+    for name, module in (("lerobot", ModuleType("lerobot")), ("lerobot.datasets", datasets)):
+        monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.setattr(lerobot_train.subprocess, "run", train)
     out = tmp_path / "policy"
     words = [str(tmp_path / "3"), str(tmp_path / "4"), f"out={out}", "policy.type=act", "steps=20", "num_workers=0"]
     lerobot_train.main(words)
     assert [path.name for path in tmp_path.iterdir()] == ["policy"]  # and nothing else is left
     assert (out / "model.safetensors").read_text() == "network"
-    (options,) = commands
     assert options.items() >= {"policy.type": "act", "steps": "20", "num_workers": "0", "log_freq": "500"}.items()
     assert Path(options["dataset.root"]).name == "joined"
     data, step = capsys.readouterr().out.splitlines()
-    assert data == "data: 7 episodes to train on, 99 frames"
-    assert step.startswith("step 20: trained in ")
+    assert (data, step[:20]) == ("data: 7 episodes to train on, 99 frames", "step 20: trained in ")
     with pytest.raises(SystemExit, match="exists"):
         lerobot_train.main(words)
 

@@ -1,5 +1,6 @@
 """How a command answers an exception: in one line, with the frames of a user, or with the whole traceback."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,14 +17,24 @@ def call_code_of(file: Path) -> None:
     exec(compile(file.read_text(), file, "exec"), {})
 
 
-def test_a_bug_in_the_code_of_a_user_is_shown_with_file_and_line(tmp_path, capsys):
-    file = tmp_path / "exporter.py"
+def main_that(work: Callable[[], object]) -> Callable[[list[str]], int]:
+    """Returns a command that does something."""
 
     @command
     def main(arguments: list[str]) -> int:
-        call_code_of(file)
+        work()
         return OK
 
+    return main
+
+
+def fail(exc: Exception) -> None:
+    raise exc
+
+
+def test_a_bug_in_the_code_of_a_user_is_shown_with_file_and_line(tmp_path, capsys):
+    file = tmp_path / "exporter.py"
+    main = main_that(lambda: call_code_of(file))
     assert main([]) == FAILED
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "unlatch: AttributeError: 'NoneType' object has no attribute 'framez'"
@@ -37,42 +48,33 @@ def test_a_bug_in_the_code_of_a_user_is_shown_with_file_and_line(tmp_path, capsy
 
 
 def test_a_bug_of_unlatch_is_raised(monkeypatch):
-    @command
-    def main(arguments: list[str]) -> int:
-        raise ZeroDivisionError
-
     # this test file is no part of Python or Unlatch: without its frames, none is of a user
     places = {"unlatch": [Path("/")]}
     monkeypatch.setattr("unlatch.workflows.runs.code_versions.find_places", lambda name: places.get(name, []))
     with pytest.raises(ZeroDivisionError):
-        main([])
+        main_that(lambda: 1 / 0)([])
 
 
 def test_debug_adds_the_traceback_of_an_error_of_ours(capsys):
-    @command
-    def main(arguments: list[str]) -> int:
-        raise ConfigError(f"got {arguments}")
-
+    main = main_that(lambda: fail(ConfigError("wrong")))
     assert main(["a"]) == BAD_INPUT
-    assert capsys.readouterr().err == "unlatch: got ['a']\n"
+    assert capsys.readouterr().err == "unlatch: wrong\n"
     assert main(["a", "--debug"]) == BAD_INPUT
     said = capsys.readouterr().err
     assert said.startswith("Traceback (most recent call last):\n")
-    assert said.endswith("\nunlatch: got ['a']\n")
+    assert said.endswith("\nunlatch: wrong\n")
 
 
 def test_an_error_of_ours_names_the_code_of_a_user_that_caused_it(tmp_path, capsys):
     file = tmp_path / "plugin.py"
 
-    @command
-    def main(arguments: list[str]) -> int:
+    def load_plugin() -> None:
         try:
             call_code_of(file)
         except AttributeError as exc:
             raise ConfigError("It cannot be loaded.") from exc
-        return OK
 
-    assert main([]) == BAD_INPUT
+    assert main_that(load_plugin)([]) == BAD_INPUT
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "unlatch: It cannot be loaded."
     assert lines[-2:] == [f'  File "{file}", line 2, in write', "    return record.framez"]
@@ -102,12 +104,7 @@ def test_a_missing_extra_of_a_command_is_one_line(monkeypatch, capsys):
 @pytest.mark.parametrize("exception", [AttributeError("no attribute '_invalidate_flags_cache'"), ConfigError("wrong")])
 def test_an_exception_that_a_library_makes_of_ctrl_c_ends_as_interrupted(exception, monkeypatch, capsys):
     monkeypatch.setattr(interrupts, "_was_pressed", True)
-
-    @command
-    def main(arguments: list[str]) -> int:
-        raise exception
-
-    assert main([]) == INTERRUPTED
+    assert main_that(lambda: fail(exception))([]) == INTERRUPTED
     assert capsys.readouterr().err == "unlatch: interrupted\n"
 
 
@@ -115,15 +112,13 @@ def test_a_value_that_a_plugin_refuses_is_one_line(tmp_path, capsys):
     file = tmp_path / "plugin.py"
     file.write_text("def check():\n    raise ConfigError('wait_s=-1 is out of range')\n\n\ncheck()\n")
 
-    @command
-    def main(arguments: list[str]) -> int:
+    def check() -> None:
         try:
             exec(compile(file.read_text(), file, "exec"), {"ConfigError": ConfigError})
         except ConfigError as exc:
             raise ConfigError(f"skills[0].{exc.message}") from exc
-        return OK
 
-    assert main([]) == BAD_INPUT
+    assert main_that(check)([]) == BAD_INPUT
     assert capsys.readouterr().err == "unlatch: skills[0].wait_s=-1 is out of range\n"
 
 
@@ -140,13 +135,10 @@ def test_the_debugger_opens_for_a_bug_and_the_exception_goes_on(raised, active, 
 
 
 def test_on_a_terminal_errors_are_wrapped_between_words(capsys, monkeypatch):
-    @command
-    def main(arguments: list[str]) -> int:
-        raise ConfigError("Unknown object 'a-very-long-name'. Known: " + ", ".join(["drawer"] * 20) + ".")
-
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "60")
-    assert main([]) == BAD_INPUT
+    message = "Unknown object 'a-very-long-name'. Known: " + ", ".join(["drawer"] * 20) + "."
+    assert main_that(lambda: fail(ConfigError(message)))([]) == BAD_INPUT
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) > 2
     assert max(map(len, lines)) <= 60
@@ -154,7 +146,8 @@ def test_on_a_terminal_errors_are_wrapped_between_words(capsys, monkeypatch):
 
 
 def test_help_explains_the_command_that_is_named(capsys):
-    assert command_table.main(["help", "plan"]) == 0
-    assert capsys.readouterr().out.startswith("usage: unlatch plan")
+    for words in (["help", "plan"], ["plan", "--help"]):
+        assert command_table.main(words) == 0
+        assert capsys.readouterr().out.startswith("usage: unlatch plan")
     assert command_table.main(["help", "pla"]) == BAD_INPUT
     assert "Did you mean 'plan'?" in capsys.readouterr().err

@@ -155,14 +155,12 @@ def test_a_terminal_of_80_columns_shows_one_line_for_each_set(tmp_path, capsys):
 
 
 def test_long_names_are_shown_whole_on_a_narrow_terminal(tmp_path, capsys):
-    names = [f"open_refrigerator-franka_panda-s{seed}" for seed in (1, 2)]
-    for name in names:
-        data_set_of(tmp_path / name, [])
+    name = "open_refrigerator-franka_panda-s1"
+    data_set_of(tmp_path / name, [])
     Console(width=80).print(watch.growth_table([str(tmp_path)], 80))
-    out = capsys.readouterr().out
-    first_column = "".join(line.split("  ")[0].strip() for line in out.splitlines())
-    assert all(name in first_column for name in names)
-    assert max(map(len, out.splitlines())) <= 80
+    lines = capsys.readouterr().out.splitlines()
+    assert name in "".join(line.split("  ")[0].strip() for line in lines)
+    assert max(map(len, lines)) <= 80
 
 
 def test_a_terminal_shows_how_to_end_watch(tmp_path, capsys, monkeypatch):

@@ -11,7 +11,6 @@ from unlatch.robots.models import distribution_file
 from unlatch.workflows.assets.new_robot import urdf_reference, yaml_text
 
 DATA = Path(__file__).parents[2] / "data"
-OTHERS = ("evaluate", "plan", "preview")
 XARM = distribution_file("pybullet", "pybullet_data/xarm/xarm6_with_gripper.urdf", where="the test")
 ONE_ARM = DATA / "peer_tasks" / "open_then_close.yaml"
 
@@ -32,22 +31,15 @@ def test_a_written_task_can_be_checked(tmp_path, capsys):
     assert "theirs.yaml exists already. Expected a new file. Add force=true" in capsys.readouterr().err
 
 
-def write_robot(file: Path) -> Path:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    robot = replace(load_robot("xarm6"), name="my_arm", urdf=urdf_reference(XARM))
-    file.write_text(yaml_text(robot), encoding="utf-8")
-    return file
-
-
 @pytest.mark.slow
-def test_a_robot_of_the_user_lies_in_a_folder_robot(assert_refused, tmp_path):
-    robot = write_robot(tmp_path / "my_arm.yaml")
-    assert_refused("import", ONE_ARM, f"robot={robot}", text="is not in a folder 'robot'", folder=tmp_path / "new")
-
-
-@pytest.mark.slow
-def test_a_task_is_imported_for_a_robot_of_the_user(tmp_path, run_command):
-    robot, out = write_robot(tmp_path / "mine" / "robot" / "my_arm.yaml"), tmp_path / "imported"
+def test_a_task_is_imported_for_a_robot_of_the_user_that_lies_in_a_folder_robot(tmp_path, run_command, assert_refused):
+    elsewhere, robot = tmp_path / "mine" / "my_arm.yaml", tmp_path / "mine" / "robot" / "my_arm.yaml"
+    robot.parent.mkdir(parents=True)
+    for file in (elsewhere, robot):
+        own = replace(load_robot("xarm6"), name="my_arm", urdf=urdf_reference(XARM))
+        file.write_text(yaml_text(own), encoding="utf-8")
+    assert_refused("import", ONE_ARM, f"robot={elsewhere}", text="is not in a folder 'robot'", folder=tmp_path)
+    out = tmp_path / "imported"
     code, said, _ = run_command("import", ONE_ARM, f"robot={robot}", f"out={out}")
     own = f"--config-dir {out} --config-dir {tmp_path / 'mine'}"
     assert (code, said.splitlines()[-3]) == (0, f"next: unlatch check task=open_then_close {own}")
@@ -61,8 +53,15 @@ def test_the_path_of_an_own_task_is_told_how_to_give_it(assert_refused, tmp_path
     assert_refused("plan", "task=mine.yaml", text="write task=NAME --config-dir FOLDER", folder=tmp_path)
 
 
-@pytest.mark.parametrize("name", ["peer_tasks/open_then_close", "peer_settings/gensim2_open"])
-@pytest.mark.parametrize("command", ["collect", *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)])
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("collect", "peer_tasks/open_then_close"),
+        pytest.param("plan", "peer_settings/gensim2_open", marks=pytest.mark.slow),
+        pytest.param("evaluate", "peer_tasks/open_then_close", marks=pytest.mark.slow),
+        pytest.param("preview", "peer_settings/gensim2_open", marks=pytest.mark.slow),
+    ],
+)
 def test_a_pasted_file_of_another_system_is_told_to_import(command, name, assert_refused, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine" / "task").mkdir(parents=True)

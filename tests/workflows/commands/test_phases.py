@@ -1,6 +1,7 @@
 """One picture of what happened in an episode: which moments are on it, and that they are those of the record."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.commands import Phase
 from unlatch.tasks.language import Manner, PartWords
 from unlatch.workflows.viewing import phase_sheet as phase_pictures
-from unlatch.workflows.viewing.phase_moments import SkillRound, find_rounds
+from unlatch.workflows.viewing.phase_moments import SkillRound, find_rounds, part_openings
 from unlatch.workflows.viewing.phase_sheet import TILE_PX, Curve, PhaseSheet, Section, Tile, draw_sheet, fitting_font
 from unlatch.workflows.viewing.scene_picture import open_record
 
@@ -62,6 +63,7 @@ def test_each_phase_is_shown_at_its_end_and_follow_in_thirds():
     assert labels(skill_round) == ["transit", "approach", "grasp", *follow, "release", "retreat", "settle"]
     assert frames(skill_round) == [15, 19, 24, 28, 31, 34, 37, 41, 46]
     assert (skill_round.skill, skill_round.number, skill_round.count) == (0, 1, 1)
+    assert find_rounds(record(code="plan_infeasible", frame=5)) == [], "no arm moved"
 
 
 def test_skills_of_a_chain_follow_one_another_and_one_that_moves_nothing_is_left_out():
@@ -111,15 +113,12 @@ def test_a_failure_in_which_nothing_moves_any_more_is_shown_from_the_last_motion
     assert frames(failure)[0] == 37
 
 
-def test_the_phase_of_a_failure_is_the_one_that_its_evidence_names():
-    made = record(*of_skill(*ONE_ROUND), code="collision", frame=31)
+def test_a_failure_belongs_to_the_round_in_which_it_happened_and_to_the_phase_that_its_evidence_names():
+    made = record(*of_skill(*ONE_ROUND, *ONE_ROUND), code="slipped", frame=66)
+    rounds = find_rounds(made)
+    assert [(item.number, item.failed_phase is None) for item in rounds] == [(1, True), (2, True), (2, False)]
     made.evidence["phase"] = "retreat"
     assert find_rounds(made)[-1].failed_phase is Phase.retreat
-
-
-def test_a_failure_belongs_to_the_round_in_which_it_happened():
-    rounds = find_rounds(record(*of_skill(*ONE_ROUND, *ONE_ROUND), code="slipped", frame=66))
-    assert [(item.number, item.failed_phase is None) for item in rounds] == [(1, True), (2, True), (2, False)]
 
 
 def test_states_with_infinite_values_are_not_shown():
@@ -140,23 +139,26 @@ def test_stages_of_a_policy_are_shown_at_equally_spaced_frames():
     assert (failure.failed_phase, labels(failure)[-2:]) == (Phase.idle, ["collision", "0.5 s after"])
 
 
+def title_of(entry: dict[str, Any], asset: Any = None) -> str:
+    """Returns the title of a round of a skill with this entry, which acts on an object."""
+    made = record((0, Phase.transit, 10), (0, Phase.approach, 10))
+    scene = SimpleNamespace(objects={"box": SimpleNamespace(asset=asset)})
+    shown = SimpleNamespace(record=made, episode=SimpleNamespace(scene=scene))
+    (skill_round,) = find_rounds(made)
+    return phase_pictures._section_title(shown, skill_round, {"object": "box", **entry})
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"strategy": "hook"}, "open: box, strategy hook, grip 30 N"),
         ({"strategy": None}, "open: box, grip 30 N"),
         ({"strategy": "drag", "press_force_n": 23.6}, "open: box, strategy drag, press 24 N"),
         ({"name": "home", "arm": "left", "strategy": "given", "goes_home": True}, "home, left arm"),
     ],
 )
 def test_the_title_of_a_round_names_the_strategy_and_the_force_of_the_hand(monkeypatch, changes, said):
-    made = record((0, Phase.transit, 10), (0, Phase.approach, 10))
-    entry = {"name": "open", "object": "box", "part": None, "grip_force_n": 30.0, **changes}
-    scene = SimpleNamespace(objects={"box": SimpleNamespace(asset=None)})
-    shown = SimpleNamespace(record=made, episode=SimpleNamespace(scene=scene))
     monkeypatch.setattr(phase_pictures, "part_words", lambda *_: PartWords("box", "lid", "", Manner.lift))
-    (skill_round,) = find_rounds(made)
-    assert phase_pictures._section_title(shown, skill_round, entry) == said
+    assert title_of({"name": "open", "part": None, "grip_force_n": 30.0, **changes}) == said
 
 
 @pytest.mark.parametrize(
@@ -165,20 +167,18 @@ def test_the_title_of_a_round_names_the_strategy_and_the_force_of_the_hand(monke
         ("button_microwave", 0.0, "press: button of the microwave"),
         ("button_microwave", 0.5, "close: door of the microwave"),
         ("push_latch_cabinet", 0.0, "press: door of the cabinet"),
-        ("microwave", 0.0, "close: door of the microwave"),
     ],
 )
 def test_the_title_of_a_round_names_the_button_that_is_pressed(category, s0, said):
-    made = record((0, Phase.transit, 10), (0, Phase.approach, 10))
-    entry = {"name": "close", "object": "box", "part": "door", "s0": s0, "s_closed": 0.0}
-    scene = SimpleNamespace(objects={"box": SimpleNamespace(asset=generated(category, 1))})
-    shown = SimpleNamespace(record=made, episode=SimpleNamespace(scene=scene))
-    (skill_round,) = find_rounds(made)
-    assert phase_pictures._section_title(shown, skill_round, entry) == said
+    entry = {"name": "close", "part": "door", "s0": s0, "s_closed": 0.0}
+    assert title_of(entry, generated(category, 1)) == said
 
 
-def test_nothing_is_shown_if_no_arm_moved():
-    assert find_rounds(record(code="plan_infeasible", frame=5)) == []
+@pytest.mark.parametrize("s_open", [1.5, -1.5])
+def test_a_part_opens_by_positive_values_where_the_joint_counts_down_too(s_open):
+    found = EpisodeRecord(0, 0, True, arrays={"objects.box.joint_positions": np.array([[0.0, 0.2], [0.0, s_open]])})
+    skill = {"object": "box", "joint_index": 1, "s_closed": 0.2, "s_open": s_open}
+    assert part_openings(found, skill).tolist() == pytest.approx([0.0, abs(s_open - 0.2)])
 
 
 def sheet(counts: list[int], *, success: bool = True) -> PhaseSheet:
@@ -204,7 +204,7 @@ def sheet(counts: list[int], *, success: bool = True) -> PhaseSheet:
 
 @pytest.mark.parametrize(
     ("counts", "columns", "across"),
-    [([9], 5, 5), ([7], 5, 4), ([3], 5, 3), ([1], 5, 1), ([9], 3, 3), ([8, 6, 9], 5, 4), ([8, 7], 5, 4), ([9], 1, 1)],
+    [([7], 5, 4), ([1], 5, 1), ([8, 6, 9], 5, 4), ([9], 1, 1)],
 )
 def test_a_sheet_is_as_wide_as_its_rows(counts, columns, across):
     drawn = draw_sheet(sheet(counts), columns=columns)
@@ -213,9 +213,8 @@ def test_a_sheet_is_as_wide_as_its_rows(counts, columns, across):
     assert rows * TILE_PX[1] < drawn.height < rows * (TILE_PX[1] + 40) + 400
 
 
-@pytest.mark.parametrize("what", ["1  transit", "6  motion_blocked", "12  workspace_exceeded"])
-def test_a_caption_fits_above_its_picture(what):
-    text = what + "  14.2 s   0.33 rad"
+def test_a_caption_fits_above_its_picture():
+    text = "12  workspace_exceeded  14.2 s   0.33 rad"
     assert fitting_font(text, TILE_PX[0] - 4).getlength(text) <= TILE_PX[0] - 4
 
 
@@ -230,7 +229,7 @@ def test_a_failure_is_red():
 
 @pytest.mark.slow
 @pytest.mark.integration
-@pytest.mark.parametrize(("number", "moments"), [(0, 9), (2, 1), (4, 6), (6, 1)])
+@pytest.mark.parametrize(("number", "moments"), [(2, 1), (4, 6)])
 def test_the_command_draws_an_episode(data_set, number, moments, tmp_path, run_command):
     path = tmp_path / "deep" / "a.png"
     code, out, err = run_command("phases", data_set.path, f"episode={number}", f"out={path}")

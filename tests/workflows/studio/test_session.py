@@ -139,6 +139,11 @@ def set_region(session, key, value):
     return wait(session, lambda state: state["scene"]["regions"][0][key] == value)
 
 
+def run(session):
+    session.act("run", {})
+    return wait(session, lambda state: state["run"])
+
+
 def turn(session, yaw_deg):
     return set_region(session, "yaw_deg", yaw_deg)
 
@@ -150,12 +155,8 @@ def set_tolerance(session, value):
 def test_a_value_is_set_drawn_and_planned_again(session):
     state = set_region(session, "center_m", [0.6, 0.1])
     assert "center_m: [0.6, 0.1]" in state["document"]["text"]
-    assert state["plan"]["found"]
+    assert (state["plan"]["found"], state["plan_is_old"]) == (True, False)
     assert [plan["object"] for plan in state["plan"]["plans"]] == ["microwave"]
-    assert not state["plan_is_old"]
-
-
-def test_without_planning_after_changes_the_plan_is_marked_as_old(session):
     session.act("auto_plan", {"on": False})
     assert turn(session, 5.0)["plan_is_old"]
     session.act("plan", {})
@@ -181,9 +182,7 @@ def test_a_tolerance_in_the_base_task_is_written_with_its_whole_list(session):
 def test_a_mistake_in_the_yaml_has_its_line_and_the_scene_stays(session):
     session.act("text", {"text": "task:\n  name: [mine\n"})
     state = wait(session, lambda state: state["problem"])
-    assert state["problem"]["line"] == 3
-    assert state["scene"] is not None
-    assert state["busy"] == {}
+    assert (state["problem"]["line"], state["scene"] is not None, state["busy"]) == (3, True, {})
     with pytest.raises(ConfigError, match="cannot be read in line 3"):
         session.act("set", {"path": ["seed"], "value": 1})
 
@@ -203,17 +202,13 @@ def test_the_line_of_an_unknown_file_is_that_of_its_choice():
     assert problem_line(text, JobProblem("something else", "seed")) is None
 
 
-def test_a_diagnosis_marks_the_constraints_that_contradict(session):
+def test_a_diagnosis_marks_the_constraints_that_contradict_and_is_told_once(session):
     session.act("text", {"text": session.document.text + "# no_plan\n"})
     state = wait(session, lambda state: not state["plan"]["found"])
     (plan,) = state["plan"]["plans"]
-    assert plan["contradicting"] == [0]
+    assert (plan["code"], plan["contradicting"]) == ("plan_infeasible", [0])
     assert state["problem"]["line"] == 6, "commands refuse it, but its scene is drawn"
-    assert plan["code"] == "plan_infeasible"
     assert not state["plan_tells_problem"], "what is refused is not in a list of constraints"
-
-
-def test_a_contradiction_that_the_plan_explains_is_not_told_beside_the_text(session):
     session.act("text", {"text": session.document.text + "# no_plan in_list\n"})
     state = wait(session, lambda state: state["problem"] and not state["plan_is_old"])
     assert state["plan_tells_problem"]
@@ -234,12 +229,9 @@ def test_the_next_instance_is_the_next_episode(session):
 def test_the_clock_plays_the_plan_to_its_last_frame(session):
     session.act("clock", {"of": "plan", "playing": True})
     assert session.to_dict()["clock"] == {"of": "plan", "frame": 0, "playing": True, "length": 31}
-    session.tick(12)
-    assert session.clock.frame == 12
-    assert session.clock.playing
-    session.tick(100)
-    assert session.clock.frame == 30
-    assert not session.clock.playing
+    for frames, clock in ((12, (12, True)), (100, (30, False))):
+        session.tick(frames)
+        assert (session.clock.frame, session.clock.playing) == clock
     session.act("clock", {"of": "plan", "playing": True})
     assert session.clock.frame == 0, "it begins anew"
     session.act("clock", {"of": "run"})
@@ -260,12 +252,16 @@ def test_the_clock_goes_through_every_skill_of_a_chain(session):
     assert PlanResult(scene_of(job), (), False, 0.1).moment(0) == (0, 0)
 
 
+def show_camera(session):
+    session.act("text", {"text": session.document.text + "camera: {name: mine}\n"})
+    return wait(session, lambda state: state["views"])
+
+
 def test_cameras_look_after_each_edit_and_only_where_they_are_shown(session):
     worker = session.runners[REACH]
     assert session.to_dict()["views"] == {}
     assert worker.jobs == [], "without a camera, nothing is drawn"
-    session.act("text", {"text": session.document.text + "camera: {name: mine}\n"})
-    state = wait(session, lambda state: state["views"])
+    state = show_camera(session)
     assert state["views"]["front"] == "data:image/webp;base64," + base64.b64encode(b"seen").decode()
     count = len(worker.jobs)
     session.act("clock", {"of": "scene"})
@@ -279,10 +275,8 @@ def test_cameras_look_after_each_edit_and_only_where_they_are_shown(session):
 
 
 def test_cameras_look_again_where_a_run_has_played_to_its_end(session):
-    session.act("text", {"text": session.document.text + "camera: {name: mine}\n"})
-    assert wait(session, lambda state: state["views"])["views_moment"] == "at the start"
-    session.act("run", {})
-    wait(session, lambda state: state["run"])
+    assert show_camera(session)["views_moment"] == "at the start"
+    run(session)
     frames = {"objects.microwave.joint_positions": np.zeros((61, 1))}
     with session.changed:
         session.run = RunAnswer(session.run.cfg, EpisodeRecord(0, 1, True, arrays=frames), 0.1)
@@ -297,11 +291,11 @@ def test_cameras_look_again_where_a_run_has_played_to_its_end(session):
 
 
 def test_an_episode_is_run_and_its_verdict_is_shown(session):
-    session.act("run", {})
-    state = wait(session, lambda state: state["run"])
-    assert state["run"]["outcome"] == "timeout"
-    assert not state["run"]["success"]
-    assert not state["run_is_old"]
+    heard = []
+    session.listeners.append(heard.append)
+    state = run(session)
+    assert {RUN, "busy"} <= set(heard)
+    assert (state["run"]["outcome"], state["run"]["success"], state["run_is_old"]) == ("timeout", False, False)
     assert turn(session, 5.0)["run_is_old"]
 
 
@@ -329,8 +323,7 @@ def test_a_saved_task_names_the_command_that_collects_it(session, tmp_path):
 
 
 def test_nothing_of_the_task_before_is_shown_for_a_file_that_cannot_be_read(session, tmp_path):
-    session.act("run", {})
-    wait(session, lambda state: state["run"])
+    run(session)
     file = tmp_path / "task" / "mine.yaml"
     file.parent.mkdir()
     file.write_text("task:\n  wrong: true\n")
@@ -353,8 +346,7 @@ def test_planning_again_reads_a_task_again_whose_process_was_killed(session):
     worker.do = do
     session.act("plan", {})
     state = wait(session, lambda state: state["scene"]["episode"] == 1)
-    assert state["problem"] is None
-    assert not state["scene_is_old"]
+    assert (state["problem"], state["scene_is_old"]) == (None, False)
 
 
 def test_an_answer_about_a_task_that_was_closed_is_dropped(session, tmp_path):
@@ -382,11 +374,3 @@ def test_a_wrong_action_is_explained_and_changes_nothing(session, action, values
     with pytest.raises(ConfigError, match=message):
         session.act(action, values)
     assert session.to_dict()["document"] == before
-
-
-def test_listeners_hear_what_has_changed(session):
-    heard = []
-    session.listeners.append(heard.append)
-    session.act("run", {})
-    wait(session, lambda state: state["run"])
-    assert {RUN, "busy"} <= set(heard)

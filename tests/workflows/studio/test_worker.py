@@ -46,26 +46,22 @@ def collect():
     return keep, wait
 
 
-def begin_job(jobs, name, keep):
-    """Submits a job and waits until it is going on."""
-    jobs.submit(job(name), keep)
+@pytest.fixture
+def begun():
+    """A queue in which a job is going on, what does the jobs, and the two functions of `collect`."""
+    runner = Recorder()
+    jobs = JobQueue(runner, ("run", "plan"))
+    keep, wait = collect()
+    jobs.submit(job("first"), keep)
     while jobs.current is None:
         pass
-
-
-@pytest.fixture
-def queue():
-    runner = Recorder()
-    made = JobQueue(runner, ("run", "plan"))
-    yield made, runner
-    made.close()
+    yield jobs, runner, keep, wait
+    jobs.close()
     runner.go.release(9)
 
 
-def test_a_newer_job_replaces_one_that_waits(queue):
-    jobs, runner = queue
-    keep, wait = collect()
-    begin_job(jobs, "first", keep)
+def test_a_newer_job_replaces_one_that_waits(begun):
+    jobs, runner, keep, wait = begun
     for name in ("second", "third"):
         jobs.submit(job(name), keep)
     assert jobs.is_busy_with("plan")
@@ -73,38 +69,27 @@ def test_a_newer_job_replaces_one_that_waits(queue):
     assert wait(2) == ["first", "third"]
 
 
-def test_the_most_urgent_kind_comes_first(queue):
-    jobs, runner = queue
-    keep, wait = collect()
-    begin_job(jobs, "going on", keep)
+def test_the_most_urgent_kind_comes_first(begun):
+    jobs, runner, keep, wait = begun
     jobs.submit(job("plan"), keep)
     jobs.submit(job("run", "run"), keep)
     runner.go.release(3)
-    assert wait(3) == ["going on", "run", "plan"]
+    assert wait(3) == ["first", "run", "plan"]
 
 
-def test_interrupting_gives_up_the_job_and_all_that_wait(queue):
-    jobs, runner = queue
-    keep, wait = collect()
-    begin_job(jobs, "going on", keep)
-    jobs.submit(job("waits", "run"), keep)
-    jobs.interrupt()
-    wait(1)
-    assert runner.stopped == 1
-    assert runner.done == ["going on"]
-    assert not jobs.is_busy_with("run")
-
-
-def test_closing_gives_up_the_job_and_ends_the_thread(queue):
-    jobs, runner = queue
-    keep, _ = collect()
-    begin_job(jobs, "going on", keep)
+@pytest.mark.parametrize("closes", [False, True])
+def test_interrupting_or_closing_gives_up_the_job_and_all_that_wait(begun, closes):
+    jobs, runner, keep, wait = begun
     jobs.submit(job("waits", "run"), keep)
     before = threading.active_count()
-    jobs.close()
-    assert threading.active_count() == before - 1
-    assert runner.stopped == 1
-    assert runner.done == ["going on"]
+    if closes:
+        jobs.close()
+        assert threading.active_count() == before - 1
+    else:
+        jobs.interrupt()
+        wait(1)
+        assert not jobs.is_busy_with("run")
+    assert (runner.stopped, runner.done) == (1, ["first"])
 
 
 @pytest.mark.slow
@@ -120,16 +105,8 @@ def test_a_process_that_is_killed_is_an_answer_and_the_next_job_has_a_new_one():
         assert "SIGTERM" in killed.message
         again = worker.do(StudioJob(SCENE, TaskText("mine", text, episode=1)))
         assert again.scene.episode == 1
+        refused = worker.do(StudioJob(SCENE, TaskText("mine", "a: &a [*a]\n")))
+        assert refused.message.endswith("is nested too deeply for a configuration. Correct the file.")
+        assert "\n" not in refused.message
     finally:
         worker.close()
-
-
-@pytest.mark.slow
-def test_a_text_that_holds_itself_is_an_error_of_one_line():
-    worker = WorkerProcess()
-    try:
-        answer = worker.do(StudioJob(SCENE, TaskText("mine", "a: &a [*a]\n")))
-    finally:
-        worker.close()
-    assert answer.message.endswith("is nested too deeply for a configuration. Correct the file.")
-    assert "\n" not in answer.message
