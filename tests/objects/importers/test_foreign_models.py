@@ -4,14 +4,11 @@ import numpy as np
 import pytest
 
 from tests.objects.importers.foreign_models import MJCF, SDF, write_mjcf, write_sdf
-from unlatch.command_table import main
 from unlatch.objects.annotate.annotator import annotate_source
 from unlatch.objects.annotate.source import ObjectGeometry, read_source, urdf_of
 from unlatch.objects.mechanisms import Mimic
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.urdf.model import Follows
-from unlatch.simcore.urdf.reader import read_urdf
 
 PARTS = {
     "cabinet_with_drawer": {"drawer_joint": ("slider", 0.0, 0.35)},
@@ -166,16 +163,3 @@ def test_a_fault_of_an_mjcf_is_one_line(write, tmp_path):
             read_source(path)
         assert said in str(caught.value)
         assert "\n" not in str(caught.value)
-
-
-@pytest.mark.e2e
-def test_an_episode_opens_an_sdf(write, tmp_path):
-    out = tmp_path / "data"
-    words = [f"object={write('sdf', 'cabinet_with_drawer')}", "skill=open", "episodes=1", "pictures=0"]
-    assert main(["collect", *words, "executor=serial", f"out={out}"]) == 0
-    assert [summary.success for summary in DataSet.open(out).summaries()] == [True]
-
-
-def test_a_written_urdf_reads_back(write):
-    made = urdf_of(write("sdf", "cabinet_with_drawer"))
-    assert list(read_urdf(made.path).joints) == ["drawer_joint"]
