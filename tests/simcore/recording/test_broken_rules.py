@@ -118,7 +118,7 @@ CAN = {"objects.can.root_position": [[0.0, 0.0, 0.1]] * 7}
 @pytest.mark.parametrize(
     ("changes", "door", "arrays", "expected"),
     [
-        pytest.param({}, OPENS, {}, [], id="it keeps every rule"),
+        ({}, OPENS, {}, []),  # it keeps every rule
         pytest.param(
             {},
             OPENS,
@@ -133,42 +133,24 @@ CAN = {"objects.can.root_position": [[0.0, 0.0, 0.1]] * 7}
             [("collision", 4), ("overload", 2), ("overspeed", 3)],
             id="the first of several bodies, hands and views is named",
         ),
-        pytest.param({"collision_valid_enabled": False}, OPENS, {BASE: LOUD}, [], id="collisions are not judged"),
-        pytest.param({"process_valid_enabled": False}, OPENS, {SPEED: LOUD}, [], id="speeds are not judged"),
-        pytest.param({}, OPENS, {BASE: [9.0, 0.0, 0.0, 0.0, 0.0, 0.0]}, [], id="rows before the skill do not count"),
-        pytest.param({}, OPENS, {BASE: [9.0, *LAST[1:]]}, [("collision", 6)], id="rows after it count"),
-        pytest.param(NOT_RUN, OPENS, {BASE: [9.0] * 6}, [], id="it never ran"),
-        pytest.param({}, OPENS, {**LOST, SPEED: EARLIER}, [("overspeed", 5)], id="stopped: its end is not judged"),
-        pytest.param(
-            {}, OPENS, {**LOST, SPEED: LAST}, [("overspeed", 6), ("grasp_missed", 5)], id="a rule that broke after it"
-        ),
-        pytest.param({"broken_off": True}, OPENS, LOST, [], id="broken off: its end is not judged"),
-        pytest.param({"broken_off": False}, OPENS, LOST, [("grasp_missed", 5)], id="not broken off"),
-        pytest.param({"success_mode": None}, STILL, LOST, [], id="it moves no part"),
-        pytest.param({"finger_contact_required": False}, OPENS, LOST, [], id="the rule asks for no contact"),
-        pytest.param(
-            {"frame_start": 0}, [0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.0], {}, [], id="contact in four of five moving rows"
-        ),
-        pytest.param(
-            {},
-            [0.0, 0.0, 1e-4, 1e-4, 1e-4, 1.0, 1.0],
-            {TOUCH: EARLIER},
-            [],
-            id="rows in which the part moves by the least step do not count",
-        ),
-        pytest.param(
-            {}, [0.0, 0.0, 1.1e-4, 1.1e-4, 1.1e-4, 1.0, 1.0], {TOUCH: EARLIER}, [("slipped", 5)], id="by more they do"
-        ),
-        pytest.param(
-            {"success_threshold": 0.0}, STILL, {TOUCH: EARLIER}, [], id="a part that does not move needs one touch"
-        ),
-        pytest.param(
-            {"conditions": [{"object": "can", "kind": "lifted", "value": 0.0}]},
-            OPENS,
-            CAN,
-            [],
-            id="the motion of the joint counts, whatever else must hold",
-        ),
+        ({"collision_valid_enabled": False}, OPENS, {BASE: LOUD}, []),  # collisions are not judged
+        ({"process_valid_enabled": False}, OPENS, {SPEED: LOUD}, []),  # speeds are not judged
+        ({}, OPENS, {BASE: [9.0, 0.0, 0.0, 0.0, 0.0, 0.0]}, []),  # rows before the skill do not count
+        ({}, OPENS, {BASE: [9.0, *LAST[1:]]}, [("collision", 6)]),  # rows after it count
+        (NOT_RUN, OPENS, {BASE: [9.0] * 6}, []),  # it never ran
+        ({}, OPENS, {**LOST, SPEED: EARLIER}, [("overspeed", 5)]),  # stopped: its end is not judged
+        ({}, OPENS, {**LOST, SPEED: LAST}, [("overspeed", 6), ("grasp_missed", 5)]),  # a rule that broke after it
+        ({"broken_off": True}, OPENS, LOST, []),  # broken off: its end is not judged
+        ({"broken_off": False}, OPENS, LOST, [("grasp_missed", 5)]),  # not broken off
+        ({"success_mode": None}, STILL, LOST, []),  # it moves no part
+        ({"finger_contact_required": False}, OPENS, LOST, []),  # the rule asks for no contact
+        ({"frame_start": 0}, [0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.0], {}, []),  # contact in four of five moving rows
+        # rows in which the part moves by the least step do not count
+        ({}, [0.0, 0.0, 1e-4, 1e-4, 1e-4, 1.0, 1.0], {TOUCH: EARLIER}, []),
+        ({}, [0.0, 0.0, 1.1e-4, 1.1e-4, 1.1e-4, 1.0, 1.0], {TOUCH: EARLIER}, [("slipped", 5)]),  # by more they do
+        ({"success_threshold": 0.0}, STILL, {TOUCH: EARLIER}, []),  # a part that does not move needs one touch
+        # the motion of the joint counts, whatever else must hold
+        ({"conditions": [{"object": "can", "kind": "lifted", "value": 0.0}]}, OPENS, CAN, []),
     ],
 )
 def test_rules_of_one_skill(changes, door, arrays, expected):
@@ -187,16 +169,11 @@ ROW_2, ROW_3 = ([9.0 * (row == at) for row in range(6)] for at in (2, 3))
 @pytest.mark.parametrize(
     ("first", "second", "base", "expected"),
     [
-        pytest.param(SHORT, {"frame_start": 3}, ROW_3, [[], [("collision", 4)]], id="of the next skill"),
-        pytest.param(SHORT, {"frame_start": 3}, ROW_2, [[("collision", 3)], []], id="between two skills"),
-        pytest.param({}, NOT_RUN, LAST, [[("collision", 6)], []], id="after the last skill that ran"),
-        pytest.param(
-            {"arm": "left", "stage": 0},
-            {"arm": "right", "stage": 0, "frame_start": 2},
-            ROW_3,
-            [[("collision", 4)], []],
-            id="while the other arm acts",
-        ),
+        (SHORT, {"frame_start": 3}, ROW_3, [[], [("collision", 4)]]),  # of the next skill
+        (SHORT, {"frame_start": 3}, ROW_2, [[("collision", 3)], []]),  # between two skills
+        ({}, NOT_RUN, LAST, [[("collision", 6)], []]),  # after the last skill that ran
+        # while the other arm acts
+        ({"arm": "left", "stage": 0}, {"arm": "right", "stage": 0, "frame_start": 2}, ROW_3, [[("collision", 4)], []]),
         pytest.param(
             {"arm": "left", "stage": 0, **SHORT},
             {"arm": "right", "stage": 1, "frame_start": 3},
@@ -217,10 +194,8 @@ def test_a_row_belongs_to_one_skill(first, second, base, expected):
     [
         ({}, 6, True),
         ({}, 5, False),
-        ({}, 4, False),
         ({"broken_off": True}, 6, False),
         (NOT_RUN, 6, False),
-        ({**NOT_RUN, "broken_off": True}, 6, False),
     ],
 )
 def test_an_end_is_judged_where_a_skill_came_to_it_by_itself(changes, limit, is_judged):
@@ -247,20 +222,11 @@ class TestHold:
     @pytest.mark.parametrize(
         ("phases", "touch", "knob", "expected"),
         [
-            pytest.param(HELD, [0.0, 5.0, 5.0, 5.0, 0.0, 0.0], TURNS, [], id="held while the other part moves"),
-            pytest.param(
-                [8, 8, 8, 8, 8, 8, 8], [5.0] * 6, [0.0, *[0.5] * 5, 1.0], [], id="what moves after the hold is free"
-            ),
-            pytest.param(
-                [8, 8, 0, 0, 0, 0, 8], [5.0] * 6, STILL, [(5, "grasp_missed", {"hold_frames": 0})], id="never held"
-            ),
-            pytest.param(
-                HELD,
-                [0.0, 5.0, 0.0, 0.0, 0.0, 0.0],
-                TURNS,
-                [(3, "slipped", {"frames_lost": 2})],
-                id="the fingers leave the link",
-            ),
+            (HELD, [0.0, 5.0, 5.0, 5.0, 0.0, 0.0], TURNS, []),  # held while the other part moves
+            ([8, 8, 8, 8, 8, 8, 8], [5.0] * 6, [0.0, *[0.5] * 5, 1.0], []),  # what moves after the hold is free
+            ([8, 8, 0, 0, 0, 0, 8], [5.0] * 6, STILL, [(5, "grasp_missed", {"hold_frames": 0})]),  # never held
+            # the fingers leave the link
+            (HELD, [0.0, 5.0, 0.0, 0.0, 0.0, 0.0], TURNS, [(3, "slipped", {"frames_lost": 2})]),
             pytest.param(
                 [0, 0, 8, 0, 0, 0, 0],
                 [5.0] * 6,
@@ -316,9 +282,6 @@ class TestHome:
     def test_an_attempt_that_was_stopped_before_and_a_skill_without_the_key_may_end_anywhere(self):
         assert broken(self.make(1.0, 1.0), limit=5) == []
         assert broken(self.make(1.0, 1.0, entry(**NO_JOINT))) == []
-
-    def test_the_object_beside_it_must_rest_while_the_scene_settles(self):
-        assert JudgedSkill.read(self.make(0.0, 0.0), 0).is_judged
 
     def test_of_several_arms_its_own_is_judged_and_must_be_named(self):
         right = {Q.replace("left", "right"): np.zeros((7, 2)), DQ.replace("left", "right"): np.ones((7, 2))}
@@ -384,11 +347,6 @@ class TestThreshold:
             measure_displacement(skill, 4)
 
 
-def test_a_skill_that_moves_no_part_needs_no_joint():
-    skill = JudgedSkill.read(make(entry(success_mode=None, object=None, joint_index=None)), 0)
-    assert (skill.index, skill.rule.success_mode) == (0, None)
-
-
 @pytest.mark.parametrize(
     ("own", "later", "is_repeated"),
     [
@@ -447,10 +405,6 @@ class TestGoal:
         record = with_goal([0.0, 0.2, 0.4, 0.6, 0.505, 0.5, 0.495])
         assert broken_by_goal(record) == [BrokenRule(6, "unsettled", evidence)]
 
-    def test_a_condition_on_no_part_says_so(self):
-        record = with_goal(STILL, goal={"conditions": [{k: v for k, v in OPEN.items() if k != "part"}]})
-        assert broken_by_goal(record)[0].evidence["part"] is None
-
     @pytest.mark.parametrize(
         ("changes", "code", "reason"),
         [
@@ -468,23 +422,19 @@ class TestGoal:
     @pytest.mark.parametrize(
         ("door", "changes", "frames"),
         [
-            pytest.param([*RESTS[:6], 0.63], {}, [6], id="the last frame of settling counts"),
+            ([*RESTS[:6], 0.63], {}, [6]),  # the last frame of settling counts
             pytest.param(
                 [0.0, 0.3, 0.5, 0.6, 0.6, 0.6, 0.9],
                 {"settle": {"frame_start": 3, "frame_end": 5, "max_change": 0.0}},
                 [],
                 id="motion before and after it does not",
             ),
-            pytest.param(SWINGS, {"settle": {**SETTLES, "max_changes": {"oven.1": 0.08}}}, [], id="a limit of its own"),
-            pytest.param(SWINGS, {"settle": {**SETTLES, "max_changes": {"oven.0": 0.08}}}, [5], id="of another joint"),
-            pytest.param(SWINGS, {"goal": {}}, [5], id="the joint of a skill must rest without a condition too"),
-            pytest.param(
-                SWINGS,
-                {"goal": {}, "skills": [{**JUDGED, "success_mode": None}]},
-                [],
-                id="that of a skill which is not judged by it may move",
-            ),
-            pytest.param(SWINGS, {"skills": [JUDGED, JUDGED]}, [5], id="a joint of two skills is named once"),
+            (SWINGS, {"settle": {**SETTLES, "max_changes": {"oven.1": 0.08}}}, []),  # a limit of its own
+            (SWINGS, {"settle": {**SETTLES, "max_changes": {"oven.0": 0.08}}}, [5]),  # of another joint
+            (SWINGS, {"goal": {}}, [5]),  # the joint of a skill must rest without a condition too
+            # that of a skill which is not judged by it may move
+            (SWINGS, {"goal": {}, "skills": [{**JUDGED, "success_mode": None}]}, []),
+            (SWINGS, {"skills": [JUDGED, JUDGED]}, [5]),  # a joint of two skills is named once
         ],
     )
     def test_joints_rest_while_the_scene_settles(self, door, changes, frames):
@@ -518,12 +468,9 @@ class TestGoalValue:
         ("kind", "last", "limits", "measured"),
         [
             ("moved_fraction", 0.0, (0.5, -1.5), 0.25),  # a joint that opens towards negative positions
-            ("open_fraction", 0.0, (0.5, -1.5), 0.25),
             ("open_fraction", 1.0, (0.5, -1.5), -0.25),  # past closed is not open
             ("open_fraction", 1.0, (0.5, 2.5), 0.25),  # counted from closed, wherever zero is
             ("open_fraction", 0.0, (-0.5, 1.5), 0.25),
-            ("open_fraction", 1.0, (1.5, -0.5), 0.25),
-            ("open_fraction", 0.75, (1.0, 0.0), 0.25),
         ],
     )
     def test_shares_are_of_the_range_whatever_its_direction(self, kind, last, limits, measured):
@@ -538,7 +485,7 @@ class TestGoalValue:
         with refused(RecordingError, message, kind="turned"):
             broken_by_goal(with_goal(RESTS, goal={"conditions": [{**OPEN, "kind": "turned"}]}))
 
-    @pytest.mark.parametrize("own", [{}, {"s_closed": 0.5}, {"s_open": 1.5}])
+    @pytest.mark.parametrize("own", [{"s_closed": 0.5}, {"s_open": 1.5}])
     def test_limits_are_those_of_a_skill_on_the_joint_if_the_condition_lacks_one(self, own):
         others = [{"joint_index": 0, "s_closed": 7.0, "s_open": 8.0}, {"object": "tap", "s_closed": 7.0, "s_open": 8.0}]
         record = with_goal(RESTS, skills=[{"name": "look"}, *({**JUDGED, **other} for other in others), JUDGED])
@@ -562,14 +509,12 @@ class TestGoalOfPolicy:
             ([0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5], None),  # it was there, and has not moved
             ([0.0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5], 3),
             ([0.0, 0.0, 0.0, 0.5, 0.5, 0.5, 0.5], 5),
-            ([0.0, 0.0, 0.0, 0.0, 0.5, 0.5, 0.5], 6),
             ([0.0, 0.0, 0.0, 0.0, 0.0, 0.5, 0.5], None),
             ([0.0, 0.5, 0.5, 0.25, 0.5, 0.5, 0.5], 4),  # it holds at both ends of the rest
             ([0.0, 0.5, 1.0, 0.5, 1.0, 1.0, 1.0], 6),  # it moves on, further than it may
             ([0.0, 0.5, 0.75, 0.5, 1.0, 1.5, 2.0], 3),  # it moves as far as it may
             ([0.0, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75], None),  # it goes on in small steps
             ([0.0, 0.5, 0.5, 0.5, 2.0, 2.0, 2.0], 3),  # what comes later does not count
-            ([0.0, 0.5, 1.0, 0.5, 0.0, 0.0, 0.0], None),
         ],
     )
     def test_it_is_the_first_frame_at_the_end_of_a_rest(self, door, frame):
@@ -578,13 +523,8 @@ class TestGoalOfPolicy:
     @pytest.mark.parametrize(
         ("door", "skills", "goal", "frame"),
         [
-            pytest.param(
-                STAYS,
-                [{**JUDGED, "frame_start": 3}, {**JUDGED, "name": "hold", "success_mode": None}],
-                {},
-                5,
-                id="the rest begins with the skill that began last",
-            ),
+            # the rest begins with the skill that began last
+            (STAYS, [{**JUDGED, "frame_start": 3}, {**JUDGED, "name": "hold", "success_mode": None}], {}, 5),
             *(
                 pytest.param(
                     [0.0, 0.5, 0.75, 0.5, 0.5, 0.5, 0.5],
@@ -595,13 +535,8 @@ class TestGoalOfPolicy:
                 )
                 for end, frame in ((3, None), (2, 3))
             ),
-            pytest.param(
-                [0.0, 0.5, 0.5, 0.5, 0.75, 0.75, 0.75],
-                [JUDGED],
-                {"conditions": [{**OPEN, "value": 0.75}]},
-                6,
-                id="the goal may ask more than the skill",
-            ),
+            # the goal may ask more than the skill
+            ([0.0, 0.5, 0.5, 0.5, 0.75, 0.75, 0.75], [JUDGED], {"conditions": [{**OPEN, "value": 0.75}]}, 6),
             pytest.param(
                 [0.0, 0.2, 0.5, 0.5, 0.5, 0.5, 0.5],
                 [{**FIRST, "frame_end": 1, "broken_off": True}, {**AGAIN, "frame_start": 2}],
@@ -609,19 +544,14 @@ class TestGoalOfPolicy:
                 4,
                 id="of several attempts at a skill the last one counts",
             ),
-            pytest.param(STAYS, [FIRST, AGAIN], {}, 3, id="attempts at one skill"),
-            pytest.param(STAYS, [FIRST, AGAIN], {"chain_length": 2}, None, id="are one of the chain"),
-            pytest.param(STAYS, [JUDGED, JUDGED], {"chain_length": 2}, 3, id="entries without a place are two"),
-            pytest.param(
-                STAYS, [JUDGED, {**JUDGED, **NOT_RUN}], {"chain_length": 2}, None, id="a skill that never began"
-            ),
+            (STAYS, [FIRST, AGAIN], {}, 3),  # attempts at one skill
+            (STAYS, [FIRST, AGAIN], {"chain_length": 2}, None),  # are one of the chain
+            (STAYS, [JUDGED, JUDGED], {"chain_length": 2}, 3),  # entries without a place are two
+            (STAYS, [JUDGED, {**JUDGED, **NOT_RUN}], {"chain_length": 2}, None),  # a skill that never began
         ],
     )
     def test_every_skill_of_the_chain_must_have_led_its_part_there(self, door, skills, goal, frame):
         assert self.frame(door, goal, skills=skills) == frame
-
-    def test_a_record_without_arrays_reached_nothing(self):
-        assert self.frame(RESTS, arrays={}) is None
 
 
 LIFTED = {"object": "shelf.can", "kind": "lifted", "value": 0.1}

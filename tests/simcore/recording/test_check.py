@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
-from tests.simcore.recording.builders import DOOR, ENVIRONMENT, SPEED, attempt, make_record, never_began, stopped
+from tests.simcore.recording.builders import DOOR, ENVIRONMENT, attempt, make_record, never_began, stopped
 from unlatch.simcore.recording import check
 from unlatch.simcore.recording.check import check_dataset, check_record
 from unlatch.simcore.recording.data_set import DataSet
@@ -79,12 +79,6 @@ class TestFiles:
         assert len(found) == len(foreign)
         assert all(any(f"{name}' does not belong" in text for text in found) for name in foreign)
 
-    def test_a_device_in_place_of_a_file_is_not_read(self, data_set):
-        path = data_set.folder_of(0) / "state.npz"
-        path.unlink()
-        path.symlink_to("/dev/zero")
-        assert "cannot be read" in messages(data_set)[0]
-
     @pytest.mark.parametrize(("said", "wrong"), [('"seed": 1000', '"seed": 5'), ('"n_actions": 20', '"n_actions": 21')])
     def test_an_index_that_contradicts_a_folder_is_named(self, data_set, said, wrong):
         path = data_set.path / "index" / "main.jsonl"
@@ -103,14 +97,11 @@ class TestArrays:
         ("key", "value", "message"),
         [
             ("time", np.arange(20.0), "'time' has shape [20], expected 21 rows (20 actions)"),
-            (SPEED, np.ones(21), "'speeds.panda.max' has shape [21], expected 20 rows"),
             ("skills.phase", np.zeros(21), "'skills.phase' is float64, expected int64"),
             (QUAT, np.zeros((21, 3)), f"'{QUAT}' has rows of shape [3], expected [4]"),
             (QUAT, np.tile([0, 0, 0, 1.001], (21, 1)), "is not of unit length: off by 1.0e-03, expected at most 1e-06"),
-            ("time", np.zeros((21, 1)), "'time' has rows of shape [1], expected []"),
             ("time", np.zeros(21), "'time' does not grow from frame 0"),
             ("objects.microwave.joint_velocities", np.zeros((21, 3)), "joint_velocities' has rows of 3, expected 2"),
-            ("robots.panda.left.joint_velocities", np.zeros((21, 6)), "joint_velocities' has rows of 6, expected 7"),
             ("actions.panda.left.joint_targets", np.zeros((20, 6)), "has rows of"),
             ("robots.panda.elbow", np.zeros(21), "'robots.panda.elbow' is not in the table of keys"),
             (DOOR, np.full((21, 2), np.nan), f"'{DOOR}' holds values that are not finite"),
@@ -126,16 +117,10 @@ class TestArrays:
     @pytest.mark.parametrize(
         "key",
         [
-            "time",
             "robots.panda.left.joint_efforts",
             QUAT,
-            "actions.panda.left.gripper_target",
-            "robots.panda.left.joint_efforts_mean",
-            "contacts.panda.environment.force_mean_n",
             "contacts.panda.left.fingers.force_sustained_n",
-            "contacts.panda.left.microwave.fingers_base.force_max_n",
             "speeds.microwave.max",
-            "validity.process_valid",
         ],
     )
     def test_a_missing_array_is_named(self, key):
@@ -148,10 +133,6 @@ class TestArrays:
         record.arrays["robots.panda.left.joint_efforts"][20, 0] = np.inf
         assert check_record(record) == []
 
-    def test_only_an_attempt_that_never_began_may_lack_arrays(self):
-        said = "it has no arrays, but only an attempt that never began has none (code 'slipped')."
-        assert check_record(make_record(success=False, code="slipped", arrays={}, skills=[], settle=None)) == [said]
-
     def test_a_sensor_of_a_plugin_and_an_object_that_nobody_acts_on_need_nothing_else(self):
         record = make_record()
         record.arrays["sensors.wrist_imu.acceleration"] = np.zeros((21, 3))
@@ -163,6 +144,9 @@ class TestArrays:
 
 VIOLATION = {"view": "panda.environment", "pair": ["hand", "table/"], "force_n": 3.0, "physics_step": 48, "time_s": 0.2}
 INVALID = {"validity.collision_valid": dict.fromkeys(range(6, 21), False)}
+
+
+LATE = {"frame_start": 20, "frame_end": 20}
 
 
 class TestVerdict:
@@ -208,13 +192,7 @@ class TestVerdict:
                 ["it cannot be checked, because its values do not fit together: TypeError: float"],
             ),
             # an attempt that was broken off is consistent
-            (
-                stopped(
-                    "plan_infeasible",
-                    skill={"frame_start": 20, "frame_end": 20, "success": False, "s0": 0.8, "s_end": 0.8},
-                ),
-                [],
-            ),
+            (stopped("plan_infeasible", skill={**LATE, "success": False, "s0": 0.8, "s_end": 0.8}), []),
         ],
     )
     def test_what_the_arrays_contradict_is_named(self, record, said):

