@@ -160,19 +160,6 @@ class TestReplacedErrors:
         assert with_errors.read(1).seed == 98
         assert [item.seed for item in with_errors.summaries()] == [1000, 98, 1002]
 
-    def test_a_failed_replacement_leaves_the_old_episode(self, with_errors, monkeypatch):
-        def names():
-            return [path for path in tree(with_errors.path) if not path.startswith("replaced")]
-
-        with_errors.replace_errors([1])
-        before = names()
-        monkeypatch.setattr(os, "write", no_space)
-        with pytest.raises(RecordingError, match="No space left on device"):
-            with_errors.write(make_record(1))
-        monkeypatch.undo()
-        assert names() == before
-        assert with_errors.read(1).code == "error"
-
 
 class TestResume:
     def test_a_run_with_the_same_header_resumes_whatever_its_info(self, tmp_path):
@@ -230,11 +217,6 @@ class TestResume:
             create(tmp_path / "d", worker=worker)
         assert tree(tmp_path) == []
 
-    def test_the_home_folder_is_expanded(self, tmp_path, monkeypatch):
-        monkeypatch.setenv("HOME", str(tmp_path))
-        with create("~/data") as data_set:
-            assert data_set.path == tmp_path / "data"
-
 
 class TestRefused:
     """Each of these writes nothing."""
@@ -268,13 +250,6 @@ class TestRefused:
             create(folder / path)
         assert tree(folder) == before
         assert "\n" not in str(e.value)
-
-    def test_a_truncated_dataset_json_is_refused(self, data_set, tmp_path):
-        path = data_set.path / "dataset.json"
-        data = path.read_bytes()
-        for length in range(0, len(data) - 1, 11):
-            path.write_bytes(data[:length])
-            self.refused(tmp_path, "data", "not valid JSON")
 
     @pytest.mark.parametrize("deep", ["", "a/b"])
     def test_a_read_only_disk_gives_an_error(self, tmp_path, monkeypatch, deep):

@@ -15,8 +15,6 @@ from unlatch.simcore.recording.episode_fields import (
     SKILL_FIELDS,
 )
 from unlatch.simcore.recording.keys import KEYS, kind_of, match_key
-from unlatch.simcore.recording.success_rules import FAILURE_CODES
-from unlatch.simcore.recording.verdict import ABORT_CODES
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "docs" / "_site"))
 from data_tables import array_tables, episode_tables, fill_record_format_page
@@ -53,9 +51,3 @@ def test_the_tables_of_the_site_name_every_array_and_key():
     names = [*(spec.pattern for spec in KEYS), *(key for table in tables for key in table)]
     assert [name for name in names if f"\n| `{name}` |" not in found] == []
     assert found.count("| Key | ") == found.count("\n### ") + 1 == 18  # the first of `episode.json` has no heading
-
-
-def test_codes_that_break_an_attempt_off_are_failure_codes():
-    assert FAILURE_CODES.keys() >= ABORT_CODES
-    first = ["invalid_layout", "plan_infeasible", "path_infeasible", "motion_blocked", "collision"]
-    assert list(FAILURE_CODES)[:5] == first

@@ -83,14 +83,6 @@ class TestWrite:
         assert encode({key: array.astype(array.dtype.newbyteorder(">")) for key, array in arrays.items()}) == first
         assert {info.date_time for info in zipfile.ZipFile(io.BytesIO(first)).infolist()} == {(1980, 1, 1, 0, 0, 0)}
 
-    def test_packed_arrays_of_a_smooth_motion_take_less_space_than_plain_ones_which_numpy_reads(self):
-        plain, packed = encode_npz(smooth_arrays()), encode_state(smooth_arrays())
-        assert len(packed) < len(plain)
-        with np.load(io.BytesIO(plain), allow_pickle=False) as loaded:
-            assert_equal(dict(loaded), smooth_arrays())
-        with np.load(io.BytesIO(packed)) as file:  # no member of encoded bytes has the name of a type
-            assert set(file) == {"layout", *(f"{n}_delta_bytes" for n in ("bool", "float32", "float64", "int64"))}
-
     @BOTH
     @pytest.mark.parametrize("array", [np.array([None]), np.array(["a"]), np.array([1j])])
     def test_only_booleans_and_real_numbers_are_stored(self, encode, decode, array):
