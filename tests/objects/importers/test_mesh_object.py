@@ -59,7 +59,7 @@ def hit(client, x, y):
 
 @pytest.mark.parametrize(
     ("props", "mass"),
-    [({"mass": 2.5}, 2.5), ({"density": 500.0}, 3.0), ({"mass": 1.0, "density": 500.0}, 1.0)],
+    [({"density": 500.0}, 3.0), ({"mass": 1.0, "density": 500.0}, 1.0)],
 )
 def test_the_mass_is_that_of_the_configuration_or_by_volume(brick, out, load, props, mass):
     _, found, com, inertia = load(convert(brick, out, mass_props=MassPropertiesCfg(**props)))
@@ -134,27 +134,17 @@ def test_names_of_any_alphabet_work(name, brick, out, load):
     np.testing.assert_allclose(bounds, [[0, 0, 0], [0.1, 0.2, 0.3]], atol=AABB_MARGIN_M)
 
 
-@pytest.mark.parametrize("factor", [1e4, 1e-5])
-def test_an_absurd_size_is_refused(factor, brick, out):
-    with pytest.raises(AssetError, match="m large, expected"):
-        convert(brick, out, scale=(factor, factor, factor))
-    assert not out.exists()
-
-
-NAN, INF = float("nan"), float("inf")
-
-
 @pytest.mark.parametrize(
     ("make", "values", "key"),
     [
-        *((MeshConverterCfg, {"scale": scale}, "scale") for scale in ((0.0, 1.0, 1.0), (1.0, 1.0), (NAN, 1.0, 1.0))),
+        (MeshConverterCfg, {"scale": (0.0, 1.0, 1.0)}, "scale"),
+        (MeshConverterCfg, {"scale": (1.0, 1.0)}, "scale"),
         (MeshConverterCfg, {"rotation": (0.0, 0.0, 0.0, 0.0)}, "rotation"),
-        (MeshConverterCfg, {"rotation": (1.0, 0.0, 0.0)}, "rotation"),
-        (MeshConverterCfg, {"translation": (0.0, 0.0, INF)}, "translation"),
+        (MeshConverterCfg, {"translation": (0.0, 0.0, np.inf)}, "translation"),
         (MeshConverterCfg, {"collision_approximation": "concave"}, "collision_approximation"),
         (MassPropertiesCfg, {"mass": 0.0}, "mass_props.mass"),
         (MassPropertiesCfg, {"density": -1.0}, "mass_props.density"),
-        (RigidBodyPropertiesCfg, {"angular_damping": NAN}, "rigid_props.angular_damping"),
+        (RigidBodyPropertiesCfg, {"angular_damping": np.nan}, "rigid_props.angular_damping"),
         (RigidBodyPropertiesCfg, {"max_linear_velocity": 0.0}, "rigid_props.max_linear_velocity"),
         (CollisionPropertiesCfg, {"contact_offset": -0.1}, "collision_props.contact_offset"),
         (CollisionPropertiesCfg, {"contact_offset": 0.1, "rest_offset": 0.1}, "collision_props.rest_offset"),
@@ -312,12 +302,6 @@ def test_a_file_of_one_piece_is_split_where_its_triangles_do_not_touch(tmp_path)
     box.export(tmp_path / "cube.stl")
     with pytest.raises(AssetError, match="the mesh is one piece"):
         jointed(tmp_path / "cube.stl", tmp_path, **DOOR)
-
-
-def test_the_upward_axis_of_a_file_can_be_stated(tmp_path):
-    cabinet_scene(y_up=False).export(tmp_path / "turned.glb")
-    _, model, _ = jointed(tmp_path / "turned.glb", tmp_path, **DOOR, up="z")
-    np.testing.assert_allclose(np.ptp(bounds(model.links[BASE]), axis=0), [0.31, 0.42, 0.42], atol=1e-6)
 
 
 @pytest.mark.parametrize(
