@@ -194,12 +194,6 @@ class TestFirstAttempt:
         assert measurements.first_attempt(record, record.skills[index]) is record.skills[first]
 
 
-@pytest.mark.parametrize(("s0", "position"), [(0.3, 0.3), (0.1, 0.1), (0.2, 0.1), (None, 0.1)])
-def test_a_skill_counts_from_its_first_frame_only_if_it_states_this_position(s0, position):
-    s = np.array([0.1, 0.2, 0.3, 0.4])
-    assert measurements.start_position({"frame_start": 2, "s0": s0}, s) == position
-
-
 DOORS = make(objects__oven__joint_positions=[[0.0, 1.0], [0.1, 1.1], [0.2, 1.2], [0.3, 1.3]])
 
 
@@ -258,10 +252,6 @@ def can(positions, *, quat=(0.0, 0.0, 0.0, 1.0), region=(0.0, 0.0, 0.0)):
 
 
 class TestObjectConditions:
-    @pytest.mark.parametrize(("start", "reached", "holds"), [(0, 0.1, True), (2, 0.05, False)])
-    def test_lifted_counts_from_a_frame(self, start, reached, holds):
-        assert object_value(can(RISES), LIFTED, 3, start) == (pytest.approx(reached), holds)
-
     def test_upright_is_an_angle(self):
         assert object_value(can(RISES), UPRIGHT, 3, 0) == (0.0, True)
         lying = can(RISES, quat=QUARTER_ABOUT_X)
@@ -292,13 +282,6 @@ class TestObjectConditions:
     @pytest.mark.parametrize("condition", [UPRIGHT, ON_TABLE, LIFTED])
     def test_a_condition_holds_at_exactly_its_value(self, condition):
         assert object_value(can(RISES), {**condition, "value": 0.0}, 0, 0) == (0.0, True)
-
-    @pytest.mark.parametrize("condition", [INSIDE, ON])
-    def test_a_region_that_moves_takes_its_object_with_it(self, condition):
-        place, region = np.array([0.01, 0.04, 0.02]), np.array([0.7, -0.3, 0.4])
-        here = object_value(can(place), condition, 0, 0)
-        there = object_value(can(place + region, region=region), condition, 0, 0)
-        assert there == (pytest.approx(here[0]), here[1])
 
     @pytest.mark.parametrize("corner", list(product((-0.03, 0.03), (-0.02, 0.02), (-0.05, 0.05))))
     def test_a_tilted_can_stands_on_its_lowest_corner_whichever_it_is(self, corner):

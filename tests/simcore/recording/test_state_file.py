@@ -89,12 +89,6 @@ class TestWrite:
         with pytest.raises(RecordingError, match=r"Array 'a' of type .* cannot be recorded"):
             encode({"a": array})
 
-    @BOTH
-    @pytest.mark.parametrize("key", ["", "../a", "a..b", "a\n"])
-    def test_a_key_that_could_be_a_path_is_refused(self, encode, decode, key):
-        with pytest.raises(RecordingError, match="cannot be recorded"):
-            encode({key: np.zeros(1)})
-
     def test_more_than_is_allowed_is_neither_written_nor_read(self, monkeypatch):
         large, many = {"a": np.zeros(1000)}, dict.fromkeys("abcde", np.zeros(1))
         plain, files = encode_npz(large), [(encode_npz(many), decode_npz), (encode_state(many), decode_state)]
@@ -175,15 +169,12 @@ class TestDamage:
         [
             (packed(b"{"), "the member 'layout'"),
             (packed([1]), "the member 'layout'"),
-            (packed({"a": [["float64"], [6]]}, float64=PLANES), "the member 'layout'"),
             (packed({"a": ["float64", 3]}), "the member 'layout'"),
-            (packed({"../a": ["float64", [6]]}, float64=PLANES), r"'\.\./a' of shape \[6\]"),
             (packed({"a": ["float64", [-6]]}, float64=PLANES), r"'a' of shape \[-6\]"),
             (
                 packed({"a": ["float64", [7]]}, float64=PLANES),
                 r"'a' has shape \[7\] but too few values of type float64",
             ),
-            (packed({"a": ["float64", [10**6]]}, float64=PLANES), "too few values of type float64"),
             (packed({"a": ["float64", [10**30, 0]]}, float64=PLANES), "the member 'layout'"),
             (packed({"a": ["float64", {}]}, float64=PLANES), "the member 'layout'"),
             (packed({"a": ["float32", [6]]}, float64=PLANES), "too few values of type float32"),
@@ -225,12 +216,6 @@ class TestRead:
     def test_the_published_readers_give_the_same_arrays(self, reader, version, tmp_path):
         (tmp_path / "state.npz").write_bytes(ENCODERS[version](smooth_arrays()))
         assert_equal(self.readers()[reader](tmp_path / "state.npz"), smooth_arrays())
-
-    def test_the_folder_of_an_episode_and_its_file_give_the_arrays_of_the_record(self, folder, tmp_path):
-        link = tmp_path / "link.npz"
-        link.symlink_to(folder / STATE_FILE)
-        for path in (folder, str(folder), folder / STATE_FILE, link):
-            assert_equal(unlatch.read_arrays(path), make_record(3).arrays)
 
     @pytest.mark.parametrize("version", [2, 3])
     def test_a_data_set_of_an_earlier_version_is_read_and_continued(self, version, tmp_path, monkeypatch):
@@ -291,22 +276,6 @@ class TestRecorder:
     @pytest.fixture
     def recorder(self):
         return EpisodeRecorder()
-
-    @pytest.mark.parametrize("n_actions", [0, 1, 256])
-    def test_t_actions_and_one_state_more(self, recorder, n_actions):
-        assert recorder.arrays() == {}
-        recorder.add_frame(STATE)
-        for t in range(1, n_actions + 1):
-            recorder.add_action({"actions.panda.left.joint_targets": np.full(7, float(t))})
-            recorder.add_frame({**STATE, "time": t / 30, "skills.index": t}, {"speeds.panda.max": float(t)})
-        recorder.add_action(ACTION)  # its frame never comes, so that it is left out
-        arrays = recorder.arrays()
-        assert recorder.n_states == n_actions + 1
-        assert arrays["objects.m.joint_positions"].shape == (n_actions + 1, 2)
-        np.testing.assert_array_equal(arrays["skills.index"], np.arange(n_actions + 1))
-        if n_actions:
-            assert arrays["actions.panda.left.joint_targets"].shape == (n_actions, 7)
-            np.testing.assert_array_equal(arrays["speeds.panda.max"], np.arange(1.0, n_actions + 1))
 
     def test_types_are_those_of_the_table_whatever_was_given_first(self, recorder):
         recorder.add_frame({**STATE, "time": 0, "objects.m.joint_positions": np.zeros(2, dtype=np.float32)})

@@ -12,7 +12,6 @@ from tests.simcore.recording.forks import fork, in_child, kill, status_of
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.check import check_dataset
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.simcore.temporary_folders import LockedArea, clean_areas
 
 CALLS = ("open", "write", "pwrite", "fsync", "mkdir", "rename", "link", "unlink", "rmdir", "close")
 EPISODES = 1
@@ -139,29 +138,6 @@ class TestKilled:
         with create(folder) as data_set:
             assert data_set.read(0).code == "error"
             assert list((folder / "replaced").iterdir()) == []
-
-    def test_before_it_wrote_its_header_it_is_taken_over(self, tmp_path):
-        (tmp_path / "data" / ".tmp" / "0123").mkdir(parents=True)
-        with create(tmp_path / "data") as data_set:
-            assert data_set.numbers() == []
-
-    def test_its_scratch_is_removed_by_the_next_one_and_that_of_a_running_one_is_not(self, tmp_path):
-        def die():
-            area = LockedArea(tmp_path)
-            (area.folder / "half").mkdir()
-            (area.folder / "half" / "state.npz").write_bytes(b"x")
-            os.kill(os.getpid(), signal.SIGKILL)
-
-        assert in_child(die) == -signal.SIGKILL
-        assert len(list(tmp_path.iterdir())) == 2
-        assert clean_areas(tmp_path) == 1
-        assert list(tmp_path.iterdir()) == []
-        area = LockedArea(tmp_path)
-        (area.folder / "half").mkdir()
-        assert clean_areas(tmp_path) == 0
-        assert (area.folder / "half").is_dir()
-        area.close()
-        assert list(tmp_path.iterdir()) == []
 
 
 def made_by(*works):

@@ -114,10 +114,6 @@ class TestConditionOfAPlugin:
         evidence = {"frame": 17, **LABEL, "reason": "a condition of the skill's own class"}
         assert judge(self.failed(), own_conditions=(0,)) == fail("not_reached", evidence, False)
 
-    @pytest.mark.parametrize(("code", "success"), [("unsettled", False), ("not_reached", True), (None, True)])
-    def test_only_a_failure_with_this_code_is_believed(self, code, success):
-        assert judge(attempt({"success": success}, success=code is None, code=code), own_conditions=(0,)).success
-
     def test_an_earlier_broken_rule_comes_first(self):
         assert judge(attempt(door=STAYS), own_conditions=(0,)).code == "not_reached"
         assert judge(self.failed(**{FORBIDDEN: {7: 9.0}}), own_conditions=(0,)).code == "collision"
@@ -152,14 +148,6 @@ class TestMovingTargets:
     def test_one_joint_is_enough_in_either_direction(self, record, sign):
         record.arrays[TARGETS][18:, 6] += sign * 1e-9
         assert judge(record, targets_rest=True).code == "unsettled"
-
-    def test_changes_count_within_settling_alone(self, record):
-        record.arrays[TARGETS][17:] += 1.0
-        assert judge(record, targets_rest=True).success
-        record.settle = {**SETTLES, "frame_start": 16, "frame_end": 18}
-        assert judge(record, targets_rest=True).evidence["frame"] == 17
-        record.arrays[TARGETS][17] = record.arrays[TARGETS][16]
-        assert judge(record, targets_rest=True).success
 
     def test_other_arrays_of_actions_and_targets_of_states_may_change(self, record):
         record.arrays["actions.panda.left.ee_target_position"][18:] += 1.0
@@ -219,19 +207,11 @@ class TestAborts:
     def test_codes_that_arrays_show_are_not_believed(self, code):
         assert judge(make_record(success=False, code=code)).success
 
-    @pytest.mark.parametrize(
-        ("stated", "frame"), [(0, 0), (12, 12), (20, 20), (21, 20), (-1, 20), (True, 20), ("12", 20), (None, 20)]
-    )
+    @pytest.mark.parametrize(("stated", "frame"), [(0, 0), (20, 20), (21, 20), (-1, 20), (True, 20), (None, 20)])
     def test_an_abort_has_the_frame_of_its_evidence_or_else_the_last(self, stated, frame):
         found = judge(stopped("motion_blocked", {"frame": stated, "joint": 3}))
         assert (found.code, found.evidence["joint"]) == ("motion_blocked", 3)
         assert found.skills == ((True,) if frame == 20 else (None,))
-
-    def test_the_first_frame_decides_between_two_aborts_and_between_an_abort_and_a_broken_rule(self):
-        for frames, code in ((17.5, "timeout"), (19.5, "error")):
-            assert judge(stopped("error", {"frame": 19}), max_duration_s=frames / 30).code == code
-        for row, code in ((12, "collision"), (16, "timeout")):
-            assert judge(stopped("timeout", {"frame": 15}, rows={FORBIDDEN: {row: 4.0}})).code == code
 
     def test_the_goal_is_judged_unless_the_attempt_was_stopped_or_broke_a_rule_before_it_settled(self):
         hits = {FORBIDDEN: {18: 9.0}}
@@ -313,13 +293,10 @@ class TestContradiction:
         ("record", "settles", "contradicts"),
         [
             (stopped("error", {"frame": T}), SETTLES, True),
-            (stopped("slipped"), SETTLES, True),
             (stopped("plan_infeasible"), SETTLES, True),
-            (stopped("error", door={T: 0.3}), SETTLES, False),
             (stopped("error"), {}, False),  # the criteria do not know when it settles
             (stopped("collision"), SETTLES, False),  # arrays show it
             (stopped("motion_blocked"), SETTLES, False),  # in the very frame of the success
-            (make_record(), SETTLES, False),
             (never_began("plan_infeasible"), SETTLES, False),
         ],
     )
@@ -347,14 +324,11 @@ CONDITIONS = "[{'object': 'microwave', 'part': 'door', 'joint_index': 1, 'kind':
     ("statements", "said"),
     [
         ({"seed": 1000}, []),
-        ({"seed": 7}, ["seed is 1000 in the record, expected 7"]),
-        ({"skills": [states(s_open=1.6)]}, []),
         ({"skills": [states(s_open=1.7)]}, ["skills[0].s_open is 1.6 in the record, expected 1.7"]),
         (
             {"skills": [states(collision_valid_enabled=1)]},
             ["skills[0].collision_valid_enabled is True in the record, expected 1"],
         ),
-        ({"skills": [states(holds=ABSENT, success=RECORDED)]}, []),
         ({"skills": [states(part=ABSENT)]}, ["skills[0].part is 'door' in the record, expected nothing"]),
         ({"skills": [states(arm="left")]}, ["skills[0].arm is nothing in the record, expected 'left'"]),
         ({"skills": [states(arm=RECORDED)]}, ["skills[0].arm is nothing in the record, expected a value"]),
@@ -405,9 +379,7 @@ def test_a_value_of_more_than_160_characters_is_cut_to_160(n, shown):
         (0.0, 0.5, 0.5000000000000001, False),
         (0.0, 1 << 62, (1 << 62) + 1, False),
         (0.0, np.float64(0.5), 0.5, True),
-        (0.0, {"a": 1}, 1, False),
         (0.0, 1, {"a": 1}, False),
-        (0.0, 1, [1], False),
         (0.0, [1, 2], [1], False),
         (0.0, [1], (1,), True),
         # floats of another machine within a tolerance, absolute and relative; integers are exact
@@ -415,12 +387,9 @@ def test_a_value_of_more_than_160_characters_is_cut_to_160(n, shown):
         (1e-9, 0.0, 1.1e-9, False),
         (1e-9, 1e6, 1e6 + 0.9e-3, True),
         (1e-9, 1e6, 1e6 + 1.1e-3, False),
-        (1e-9, [1e6], [1e6 + 0.9e-3], True),
         (1e-9, 1 << 62, (1 << 62) + 1, False),
         (1e-9, 1.0 + 0.9e-9, 1, False),
-        (1e-9, 1, 1.0 + 0.9e-9, False),
         (1e-9, 1.0, "1.0", False),
-        (1e-6, 1e6, 1e6 + 0.9, True),
         (1e-6, 1e6, 1e6 + 1.1, False),
     ],
 )

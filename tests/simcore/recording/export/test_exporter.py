@@ -8,7 +8,7 @@ import pytest
 
 from unlatch import command_table
 from unlatch.simcore import catalogs
-from unlatch.simcore.errors import DuplicateEntryError, PluginError, RecordingError
+from unlatch.simcore.errors import PluginError, RecordingError
 from unlatch.simcore.recording.export.exporter import Draft
 
 
@@ -34,13 +34,6 @@ class TestDraft:
             return rename(self, other)
 
         patch.setattr(Path, "rename", failing)
-
-    def test_it_takes_the_targets_place(self, target):
-        with Draft(target, key="a", is_file=False) as draft:
-            (draft.path / "new.txt").write_text("new")
-            draft.commit()
-        assert names(target) == ["new.txt"]
-        assert names(target.parent) == ["set"]
 
     def test_a_target_that_cannot_be_replaced_is_what_it_was(self, target, monkeypatch):
         self.refuse_renames(monkeypatch, "draft")
@@ -149,8 +142,3 @@ class TestPlugins:
         install("lines", target, requires=requires)
         with pytest.raises(PluginError, match=message):
             catalogs.EXPORTERS.load("lines")
-
-    def test_a_name_of_ours_is_refused_with_both_origins(self, install):
-        install("lerobot", "Lines")
-        with pytest.raises(DuplicateEntryError, match=r"by unlatch .*lerobot.* and by their-format"):
-            catalogs.EXPORTERS.names()

@@ -214,13 +214,6 @@ class TestFailure:
             export(data_set, data_set.path)
         assert [path.name for path in out.iterdir()] == ["mine.txt"]
 
-    def test_an_export_that_fails_leaves_nothing(self, tmp_path, make_set):
-        record = record_of(1)
-        del record.arrays[f"{ROBOT}.gripper_opening"]
-        with pytest.raises(RecordingError, match=r"Episode 1 has no 'robots.panda.left.gripper_opening'"):
-            export(make_set([record_of(0), record]), tmp_path / "new" / "out")
-        assert not (tmp_path / "new").exists()
-
     def test_an_export_that_is_broken_off_or_killed_leaves_what_was_there(self, out, tmp_path, make_set, monkeypatch):
         export(make_set([0]), out)
         data_set, whole = make_set([1, 2]), ExportSource.trajectories
