@@ -7,7 +7,6 @@ import pytest
 import yaml
 
 from tests.objects.builders import generated
-from unlatch.objects.annotation import ANNOTATION_FILE
 from unlatch.objects.annotation_entries import Catch, ClosingForces, Gasket
 from unlatch.objects.annotation_reader import articulation_from_dict, articulation_from_yaml
 from unlatch.objects.closing_force_values import (
@@ -17,8 +16,6 @@ from unlatch.objects.closing_force_values import (
     handle_lever_m,
     with_category_forces,
 )
-from unlatch.objects.config import ObjectCfg, ObjectSource
-from unlatch.objects.library import load_object
 from unlatch.objects.validation import validate_articulation
 from unlatch.simcore.errors import AssetError
 
@@ -82,20 +79,6 @@ def test_a_file_that_states_nothing_gets_the_same_values_of_its_category_every_t
     assert 15.0 <= first.peak_opening_force_n <= 40.0
     unknown = door_of(oven, silent, category="object", instance="7128")
     assert (unknown.closing_forces, unknown.peak_opening_force_n) == (None, 0.0)
-
-
-@pytest.mark.parametrize(("entry", "holds"), [(None, True), ({}, False)])
-def test_a_urdf_of_a_known_category_has_a_catch_unless_its_file_says_none(tmp_path, oven, entry, holds):
-    folder = tmp_path / "oven"
-    folder.mkdir()
-    (folder / "object.urdf").write_text(oven.urdf_path.read_text())
-    (folder / ANNOTATION_FILE).write_text(with_entry(oven, entry).to_yaml())
-    where = {"root": str(folder), "cache_dir": str(tmp_path / "cache")}
-    cfg = ObjectCfg("it", "microwave", ObjectSource.urdf, **where)
-    first, again = (load_object(cfg, rng=np.random.default_rng(seed)) for seed in (0, 1))
-    force, same = (each.articulation.part("door").peak_opening_force_n for each in (first, again))
-    assert force == same == first.parameters.get("door_catch_leave_n", 0.0)
-    assert (15.0 <= force <= 40.0) if holds else force == 0.0
 
 
 def test_a_part_without_a_stop_gets_no_values_and_may_state_none(oven):

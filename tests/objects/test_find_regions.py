@@ -42,13 +42,6 @@ def test_the_space_of_a_container_is_free_and_names_its_part(category, region, o
         assert solids.meets(box, T_root_region, closed, only=found.link), "nothing carries what stands there"
 
 
-def test_the_top_of_a_cabinet_is_a_surface_under_the_open_sky():
-    asset = generated("drawer")
-    top = asset.region("top")
-    assert (top.kind, top.part) == (RegionKind.surface, None)
-    assert top.T_link_region.p[2] == pytest.approx(asset.bounds_obj[1, 2], abs=1e-3)
-
-
 def test_a_stated_region_is_read_back_and_takes_the_place_of_found_ones():
     asset = generated("drawer")
     region, stated = asset.region("drawer").to_dict(), asset.articulation.to_dict()

@@ -47,13 +47,6 @@ def test_parts_and_ranges_are_those_of_the_model(write, kind, name):
         assert (openness.closed, openness.open) == pytest.approx((closed, opened), abs=2e-3), joint
 
 
-def test_links_of_an_sdf_are_where_its_frames_say(write):
-    model = read_source(write("sdf", "microwave")).model
-    # the body is turned by 90 degrees: what is in front of it is in front along y
-    pane = model.link_pose("door") @ model.links["door"].visuals[0].T_link_shape.p
-    np.testing.assert_allclose(model.link_pose("body").inverse() @ pane, [0.0, 0.26, 0.3], atol=1e-6)
-
-
 def test_values_of_joints_and_masses_are_kept(write):
     model = read_source(write("sdf", "cabinet_with_drawer")).model
     joint = model.joints["drawer_joint"]
@@ -130,12 +123,10 @@ SDF_FAULTS = [
         "<child>tray</child>",
         "joint 'drawer_joint' names the child 'tray', which is no link. Links: case, drawer.",
     ),
-    ("<lower>0</lower>", "<lower>nan</lower>", "has 'nan' where a number belongs"),
     ("<xyz>1 0 0</xyz>", "<xyz>0 0 0</xyz>", "has an axis of length 0"),
     ('name="drawer"', 'name="case"', "has a name that is used twice"),
     ('type="prismatic"', 'type="fixed"', "has no joint that moves"),
     ("</model>", '</model><model name="b"><link name="x"/><joint name="y"/></model>', "has 2 models (cabinet, b)"),
-    ("<sdf version", "<gazebo version", "not well-formed"),
 ]
 
 

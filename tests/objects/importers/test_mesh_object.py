@@ -69,10 +69,6 @@ def test_the_mass_is_that_of_the_configuration_or_by_volume(brick, out, load, pr
     assert sorted(inertia) == pytest.approx(sorted(expected), rel=1e-4)
 
 
-def test_without_mass_properties_none_are_added(brick, out):
-    assert read_urdf(convert(brick, out).urdf_path).links[LINK].inertial is None
-
-
 def test_scale_then_rotation_then_translation(brick, out, load):
     quarter_turn = (HALF, 0.0, 0.0, HALF)  # about z: x goes to y
     made = convert(brick, out, scale=(2.0, 1.0, 1.0), rotation=quarter_turn, translation=(0.0, 0.0, 1.0))
@@ -138,14 +134,11 @@ def test_names_of_any_alphabet_work(name, brick, out, load):
     ("make", "values", "key"),
     [
         (MeshConverterCfg, {"scale": (0.0, 1.0, 1.0)}, "scale"),
-        (MeshConverterCfg, {"scale": (1.0, 1.0)}, "scale"),
         (MeshConverterCfg, {"rotation": (0.0, 0.0, 0.0, 0.0)}, "rotation"),
         (MeshConverterCfg, {"translation": (0.0, 0.0, np.inf)}, "translation"),
         (MeshConverterCfg, {"collision_approximation": "concave"}, "collision_approximation"),
-        (MassPropertiesCfg, {"mass": 0.0}, "mass_props.mass"),
         (MassPropertiesCfg, {"density": -1.0}, "mass_props.density"),
         (RigidBodyPropertiesCfg, {"angular_damping": np.nan}, "rigid_props.angular_damping"),
-        (RigidBodyPropertiesCfg, {"max_linear_velocity": 0.0}, "rigid_props.max_linear_velocity"),
         (CollisionPropertiesCfg, {"contact_offset": -0.1}, "collision_props.contact_offset"),
         (CollisionPropertiesCfg, {"contact_offset": 0.1, "rest_offset": 0.1}, "collision_props.rest_offset"),
     ],
@@ -314,10 +307,7 @@ def test_a_file_of_one_piece_is_split_where_its_triangles_do_not_touch(tmp_path)
         ({"at": None}, "joint=hinge needs the place of its axis. Expected at=-x or another side of the part"),
         ({"kind": "hing"}, "joint='hing' is no joint. Did you mean 'hinge'? Expected hinge or slider."),
         ({"axis": "w"}, "axis=w is no direction."),
-        ({"axis": (0.0, 0.0)}, "axis has 2 numbers. Expected 3."),
         ({"axis": (0.0, 0.0, 0.0)}, "axis has length 0."),
-        ({"at": "left"}, "at=left is no place. Expected one of -x, +x, -y, +y, -z, +z, centre, or [X,Y,Z]"),
-        ({"range": (1.0, 0.0)}, "range=[1.0, 0.0] does not rise."),
         ({"up": "w"}, "up=w is no axis."),
     ],
 )

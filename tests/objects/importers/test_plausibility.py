@@ -171,12 +171,6 @@ def test_of_an_sdf_the_urdf_that_was_made_of_it_is_mended(tmp_path):
     assert 0.0 < mended.joints["j"].upper < 0.1
 
 
-def test_a_button_is_pressed_into_its_body_and_is_not_doubted(tmp_path):
-    button = box("0 0 0", "0.02 0.04 0.04")
-    path = write(tmp_path, button, joint("prismatic", "0.21 0 0.25", "-1 0 0", 0, 0.006))
-    assert said(path) == []
-
-
 def test_a_door_in_a_frame_may_turn_to_either_side(tmp_path):
     frame = boxes(("0 0.23 0.4", "0.06 0.05 0.8"), ("0 -0.23 0.4", "0.06 0.05 0.8"))
     door = box("0 -0.2 0", "0.03 0.4 0.7")

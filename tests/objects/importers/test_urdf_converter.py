@@ -96,12 +96,6 @@ def test_without_density_a_missing_inertial_comes_from_the_volume_with_a_notice(
     assert any("no inertial on door, knob" in notice for notice in made.notices)
 
 
-def test_the_fallback_may_be_the_identity(cabinet, client, load):
-    body, links = load(convert(cabinet, inertia_fallback="identity"))
-    mass, _, inertia = p.getDynamicsInfo(body, links["door"], physicsClientId=client)[:3]
-    assert (mass, inertia) == (pytest.approx(1.0), pytest.approx((1.0, 1.0, 1.0)))
-
-
 @pytest.mark.parametrize("imported", [True, False])
 def test_the_tensor_is_the_files_or_that_of_the_shape(imported, cabinet, client, load):
     body, links = load(convert(cabinet, import_inertia_tensor=imported))
@@ -185,14 +179,6 @@ def test_drives_by_type_and_override(kind, override, stiffness, damping, cabinet
     assert (found["stiffness"], found["damping"]) == (stiffness, damping)
     assert (found["max_effort"], found["max_velocity"]) == (20.0, 3.0)
     assert model_of(made).joints["hinge"].damping == pytest.approx(4.0 if override else 0.7)
-
-
-def test_joints_keep_frame_limits_and_axis(cabinet):
-    before, after = read_urdf(cabinet).joints["hinge"], model_of(convert(cabinet)).joints["hinge"]
-    assert (after.lower, after.upper, after.friction) == (-0.5, 1.5, 0.2)
-    np.testing.assert_allclose(after.axis, [0, 1, 0], atol=1e-9)
-    for position in (-0.5, 0.0, 1.5):
-        np.testing.assert_allclose(after.child_pose(position).matrix, before.child_pose(position).matrix, atol=1e-8)
 
 
 def test_scale_keeps_the_density(cabinet, tmp_path, extents):
