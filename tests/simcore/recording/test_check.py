@@ -146,6 +146,10 @@ INVALID = {"validity.collision_valid": dict.fromkeys(range(6, 21), False)}
 
 
 LATE = {"frame_start": 20, "frame_end": 20}
+STOPS = {frame: min(0.04 * max(frame - 5, 0), 0.4) for frame in range(21)}
+HIT = {"success": False, "first_violation": VIOLATION}
+LEFT = {"validity.collision_valid": {9: False, 10: False}, "validity.process_valid": {4: False}}
+OPEN = "skill 0 (open) has"
 
 
 class TestVerdict:
@@ -153,43 +157,26 @@ class TestVerdict:
         ("record", "said"),
         [
             (
-                attempt({"s_end": 0.4}, door={frame: min(0.04 * max(frame - 5, 0), 0.4) for frame in range(21)}),
-                [
-                    "success is True (code None) in the record, recomputed False (code 'not_reached'",
-                    "skill 0 (open) has success=True in the record, recomputed False.",
-                ],
+                attempt({"s_end": 0.4}, door=STOPS),
+                ["success is True (code None) in the", f"{OPEN} success=True in the rec"],
             ),
             (
-                attempt(
-                    {"success": False, "first_violation": VIOLATION},
-                    rows={ENVIRONMENT: {5: 3.0}, **INVALID},
-                    success=False,
-                    code="not_reached",
-                ),
+                attempt(HIT, rows={ENVIRONMENT: {5: 3.0}, **INVALID}, success=False, code="not_reached"),
                 ["code is 'not_reached' in the record, recomputed 'collision'"],
             ),
             (
                 attempt({"s0": 0.01, "s_end": 0.9}),
                 [
-                    "skill 0 (open) has s0=0.01, the states at frames 2 and 0 are 0.0 and 0.0.",
-                    "skill 0 (open) has s_end=0.9, the state at frame 17 is 0.8.",
+                    f"{OPEN} s0=0.01, the states at frames 2 and 0 are",
+                    f"{OPEN} s_end=0.9, the state at frame 17 is 0.8.",
                 ],
             ),
             (
-                attempt(rows={"validity.collision_valid": {9: False, 10: False}, "validity.process_valid": {4: False}}),
-                [
-                    "skill 0 (open) has validity.collision_valid=False at frame 9 of the record.",
-                    "skill 0 (open) has validity.process_valid=False at frame 4 of the record.",
-                ],
+                attempt(rows=LEFT),
+                [f"{OPEN} validity.{key}=False at frame" for key in ("collision_valid", "process_valid")],
             ),
-            (
-                attempt({"first_violation": VIOLATION}),
-                ["skill 0 (open) has first_violation=.* exceed the threshold nowhere"],
-            ),
-            (
-                attempt({"success_threshold": None}),
-                ["it cannot be checked, because its values do not fit together: TypeError: float"],
-            ),
+            (attempt({"first_violation": VIOLATION}), [f"{OPEN} first_violation=.* exceed the threshold nowhere"]),
+            (attempt({"success_threshold": None}), ["it cannot be checked, because its values do not fit together: T"]),
             # an attempt that was broken off is consistent
             (stopped("plan_infeasible", skill={**LATE, "success": False, "s0": 0.8, "s_end": 0.8}), []),
         ],

@@ -201,16 +201,16 @@ class TestRefused:
         ("prepare", "path", "match"),
         [
             (
-                lambda folder: [(folder / "thesis.tex").write_text("x"), (folder / "figures").mkdir()],
+                lambda folder: (folder / "thesis.tex").write_text("x"),
                 "",
-                r"not a data set of ours: it has no dataset\.json and holds 'figures', 'thesis\.tex' \(2 entries\)",
+                r"has no dataset\.json and holds 'thesis\.tex' \(",
             ),
             (
                 lambda folder: (folder / "dataset.json").write_text('{"name": "other"}'),
                 "",
-                r"is not ours: its format is None, expected 'unlatch-dataset'",
+                r"its format is None, expected",
             ),
-            (lambda folder: (folder / "data").write_text("x"), "data", "cannot be made: '.*data' is a file"),
+            (lambda folder: (folder / "data").write_text("x"), "data/deep/er", "cannot be made: '.*data' is a file"),
             (lambda folder: (folder / "data").symlink_to(folder / "nowhere"), "data", "is a file"),
             (lambda folder: (folder / "dataset.json").symlink_to("/etc/hostname"), "", "cannot be read|not a plain"),
         ],

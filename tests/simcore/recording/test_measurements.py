@@ -88,6 +88,7 @@ class TestForbiddenContacts:
 
 
 DRAWER = {"object": "drawer", "frame_start": 1}
+AT_ONCE = {**DRAWER, "frame_start": 0}
 SKILLS = [DRAWER, {"object": "can", "frame_start": 3}]
 TOUCHED, LATE = [0.0, 0.0, 4.0, 4.0], [0.0, 0.0, 0.0, 4.0]
 
@@ -120,11 +121,7 @@ class TestForcesOnObjects:
             ({"others": LATE, "skills": [DRAWER]}, slice(1, 4), [(3, "can.other_objects", 900.0, 1.0)]),
             ({"others": LATE, "skills": [DRAWER]}, slice(1, 3), []),
             # without a frame before the first skill nothing bears anything at rest
-            (
-                {"others": [0.0, 4.0, 0.0, 2.0], "skills": [{**DRAWER, "frame_start": 0}]},
-                ALL,
-                [(1, "can.other_objects", 900.0, 1.0)],
-            ),
+            ({"others": [0.0, 4.0, 0.0, 2.0], "skills": [AT_ONCE]}, ALL, [(1, "can.other_objects", 900.0, 1.0)]),
             # what lies in a drawer at rest may be touched by it
             ({"others": [2.0, 2.0, 5.0, 2.0]}, LATER, []),
         ],
