@@ -22,7 +22,6 @@ from unlatch.simcore.recording.measurements import (
 from unlatch.simcore.recording.success_rules import SuccessRule
 
 ALL, LATER = slice(0, 3), slice(1, None)
-DOOR = "objects.oven.joint_positions"
 ENVIRONMENT = "contacts__panda__environment__force_max_n"
 
 
@@ -189,9 +188,6 @@ class TestFirstAttempt:
     def test_it_has_the_same_place_in_the_chain(self, index, first):
         record = make(skills=ATTEMPTS)
         assert measurements.first_attempt(record, record.skills[index]) is record.skills[first]
-
-
-DOORS = make(objects__oven__joint_positions=[[0.0, 1.0], [0.1, 1.1], [0.2, 1.2], [0.3, 1.3]])
 
 
 class TestIntervalArrays:

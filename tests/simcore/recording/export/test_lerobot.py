@@ -2,7 +2,6 @@
 
 import json
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,8 +14,6 @@ from unlatch.simcore.recording.export.config import ActionKind
 from unlatch.simcore.recording.export.exporter import run_export
 from unlatch.simcore.recording.export.lerobot import FloatType, LeRobotCfg, LeRobotExporter, LeRobotSet
 from unlatch.simcore.recording.export.trajectory import ExportSource
-
-REPOSITORY = Path(__file__).resolve().parents[4]
 
 
 def export(data_set, out, *, scene=None, **keys):
