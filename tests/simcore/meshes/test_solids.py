@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import trimesh
 
-from tests.simcore.meshes.builders import box, centred_box
+from tests.simcore.meshes.builders import box, centred_box, sheet
 from unlatch.objects.procedural.links import LinkBuilder
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.collider_pieces import SolidPieces
 from unlatch.simcore.meshes.obj_file import format_obj
-from unlatch.simcore.meshes.solids import Solids
+from unlatch.simcore.meshes.solids import Solids, convex_solid
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
 from unlatch.simcore.urdf.model import Joint, UrdfModel
 
@@ -55,6 +55,12 @@ def test_a_turned_box_meets_with_its_corner():
     assert solids.meets(cube(0.01), turned, {"slide": 0.0})
 
 
+def test_a_link_can_be_left_out():
+    solids, T = Solids(slider()), Pose.from_translation([0.05, 0.0, 0.0])
+    assert solids.meets(cube(0.01), T, {"slide": 0.0})
+    assert not solids.meets(cube(0.01), T, {"slide": 0.0}, without="part")
+
+
 def test_each_piece_of_a_file_is_a_solid(tmp_path):
     blocks = [box((0.0, y, 0.0), (0.1, y + 0.1, 0.1)) for y in (0.0, 0.3)]
     (tmp_path / "two.obj").write_text(format_obj(blocks, named=True))
@@ -66,6 +72,11 @@ def test_each_piece_of_a_file_is_a_solid(tmp_path):
     solids = Solids.from_urdf(urdf)
     for y, expected in ((0.05, True), (0.2, False), (0.35, True)):
         assert solids.meets(cube(0.01), Pose.from_translation([0.05, y, 0.05]), {}) is expected, y
+
+
+def test_a_flat_sheet_is_a_solid():
+    solid = convex_solid(sheet(0.1, 0.1).vertices)
+    assert np.ptp(solid.vertices[:, 2]) == pytest.approx(5e-4)
 
 
 def test_depths_in_a_box_are_distances_to_its_faces():
