@@ -67,6 +67,8 @@ def refused(data, path, value):
     ("path", "value", "message"),
     [
         ("schema", 2, "schema is 2, expected 1. Write the annotation again with this version."),
+        ("category", KeyError, "category is missing."),
+        ("parts.door.joint", 3, "parts.door.joint must be a name, got 3."),
         ("scale", "big", "scale must be a finite number, got 'big'."),
         ("parts", {}, "parts is empty. Name at least one part, or set `free: true` for an object to carry."),
         ("parts.door.kind", "hinge", "expected one of: hinge_vertical, hinge_horizontal, slider, knob, lever, lid."),

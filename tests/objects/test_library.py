@@ -116,6 +116,7 @@ REMEDY = "has no meaning for source=procedural. Remove it, or set object.source=
         ({"instances": "round_robin"}, "instance_count", "object.instance_count is missing"),
         ({"instance_count": 0}, "instance_count", "object.instance_count=0 is out of range"),
         ({"instance_count": 3, "instances": [1]}, "instance_count", "no meaning if object.instances is a list"),
+        ({"held_out": 1.0}, "held_out", "object.held_out=1 is out of range"),
         ({"instance": "3", "split": Split.train}, "split", "object.split=train chooses among instances"),
         ({"instance": "3", "instances": [3]}, "instances", "object.instance=3 names one"),
         ({"scale": 2.0}, "scale", f"object.scale=2.0 {REMEDY}"),
@@ -179,3 +180,14 @@ def test_a_wrong_filter_is_refused(keys, message, monkeypatch):
     monkeypatch.setattr(catalog, "MOST_TRIES", 40)
     with pytest.raises(ConfigError, match=message):
         cabinet(**keys)
+
+
+def test_an_asset_has_its_category_source_and_instance(make):
+    asset = load(make(name="oven", category="microwave", instance="1"))
+    assert (asset.name, asset.category, asset.instance, asset.source) == ("oven", "microwave", "1", "procedural")
+    assert asset.urdf_path.is_file()
+    assert set(asset.friction) == set(asset.damping) == {"door_hinge"}
+    assert asset.bounds_obj.shape == (2, 3)
+    assert asset.bounds_obj[0, 2] == pytest.approx(0.0)
+    assert "oven: microwave procedural/1" in repr(asset)
+    assert asset.parameters["hinge_side"] in ("left", "right")

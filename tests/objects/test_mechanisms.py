@@ -11,6 +11,7 @@ from unlatch.objects.mechanisms import (
     explain_held,
     follow,
     mechanism_problems,
+    rest_position,
     rest_positions,
     scaled,
 )
@@ -72,6 +73,7 @@ def test_a_mechanism_reads_back_as_written_and_fits_the_joints(model, data):
         ({**LATCH, "by": "hinge"}, "joint 'hinge' is named twice"),
         ({"kind": "interlock", "joints": ["a"]}, "needs either `joints` with at least two"),
         ({"kind": "interlock", "joint": "a", "by": "b", "range": [1, 0]}, "expected the least position first"),
+        ({"kind": "detent", "joint": "a", "positions": [1, 0], "effort": 1, "reach": 0.1}, "in rising order"),
         ({"kind": "detent", "joint": "a", "positions": [0, 1], "effort": 1, "reach": 0.6}, "Give at most 0.5"),
         ({"kind": "mimic", "joint": "a", "follows": "b", "ratio": 0.0}, "ratio is 0"),
     ],
@@ -210,3 +212,8 @@ def test_a_follower_that_is_led_moves_what_it_follows():
         "b": pytest.approx(0.3),
         "c": pytest.approx(0.15),
     }
+
+
+def test_a_joint_with_a_spring_rests_where_it_pulls(model):
+    found = {"m": read({"kind": "spring", "joint": "button", "rest": 0.1, "stiffness": 1.0})}
+    assert rest_position("button", found, parts={"button": (-0.005, 0.0)}, model=model) == (0.0, -1.0)

@@ -275,3 +275,10 @@ def test_derived_heads_agree_with_those_set_by_hand_on_real_objects(partnet_dir)
     wrong = [f"{r.name}: {100 * r.distance_m:.1f} cm {r.problem}" for r in results if not r.agrees]
     assert len(results) - len(wrong) >= 0.85 * len(results), wrong
     assert [r.name for r in results if not r.right_part] == []
+
+
+def test_scale_and_size_say_the_same():
+    with pytest.raises(ConfigError, match="scale and size_m are both set"):
+        AnnotateCfg(scale=1.0, size_m=1.0)
+    with pytest.raises(ConfigError, match=r"scale=nan is out of range\. Expected 1e-06 to 1000000"):
+        AnnotateCfg(scale=float("nan"))

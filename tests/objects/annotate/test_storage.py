@@ -142,3 +142,11 @@ def test_a_wrong_reference_to_the_urdf_is_refused(made, urdf, said):
     with pytest.raises(AssetError) as caught:
         load_annotation(path)
     assert said in str(caught.value)
+
+
+def test_writing_leaves_no_part_of_a_file(tmp_path):
+    (tmp_path / "occupied").write_text("")
+    with pytest.raises(AssetError, match="cannot be written"):
+        write_annotation_file(tmp_path / "occupied" / "file", b"x")
+    write_annotation_file(tmp_path / "new" / "file", b"x")
+    assert [p.name for p in (tmp_path / "new").iterdir()] == ["file"]
