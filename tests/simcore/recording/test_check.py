@@ -91,6 +91,12 @@ class TestFiles:
             "Episode 0: the index lists it, but its folder is missing. The command that made the data makes it again."
         ]
 
+    def test_a_device_in_place_of_a_file_is_not_read(self, data_set):
+        path = data_set.folder_of(0) / "state.npz"
+        path.unlink()
+        path.symlink_to("/dev/zero")
+        assert "cannot be read" in messages(data_set)[0]
+
 
 class TestArrays:
     @pytest.mark.parametrize(
@@ -98,6 +104,7 @@ class TestArrays:
         [
             ("time", np.arange(20.0), "'time' has shape [20], expected 21 rows (20 actions)"),
             ("skills.phase", np.zeros(21), "'skills.phase' is float64, expected int64"),
+            ("time", np.zeros((21, 1)), "'time' has rows of shape [1], expected []"),
             (QUAT, np.zeros((21, 3)), f"'{QUAT}' has rows of shape [3], expected [4]"),
             (QUAT, np.tile([0, 0, 0, 1.001], (21, 1)), "is not of unit length: off by 1.0e-03, expected at most 1e-06"),
             ("time", np.zeros(21), "'time' does not grow from frame 0"),
@@ -139,6 +146,10 @@ class TestArrays:
             record.arrays[f"objects.mug.{key}"] = record.arrays[f"objects.microwave.{key}"]
         record.arrays["speeds.mug.max"] = np.zeros(20)
         assert check_record(record) == []
+
+    def test_only_an_attempt_that_never_began_may_lack_arrays(self):
+        said = "it has no arrays, but only an attempt that never began has none (code 'slipped')."
+        assert check_record(make_record(success=False, code="slipped", arrays={}, skills=[], settle=None)) == [said]
 
 
 VIOLATION = {"view": "panda.environment", "pair": ["hand", "table/"], "force_n": 3.0, "physics_step": 48, "time_s": 0.2}

@@ -136,6 +136,11 @@ class TestReplacedErrors:
         assert with_errors.read(1).seed == 98
         assert [item.seed for item in with_errors.summaries()] == [1000, 98, 1002]
 
+    def test_an_error_can_be_replaced_by_an_error(self, with_errors):
+        with_errors.replace_errors([1])
+        assert with_errors.write(make_record(1, success=False, code="error", evidence={"message": "another bug"}))
+        assert with_errors.read(1).message == "another bug"
+
 
 class TestResume:
     def test_a_run_with_the_same_header_resumes_whatever_its_info(self, tmp_path):

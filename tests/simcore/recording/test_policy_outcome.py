@@ -34,6 +34,11 @@ class TestGoal:
         del record.goal[key]
         assert any(f"KeyError: '{key}'" in problem for problem in check_record(record))
 
+    @pytest.mark.parametrize("claim", [{"reached": False, "reached_frame": None}, {"reached_frame": 20}])
+    def test_check_refuses_a_goal_that_the_states_contradict(self, record, claim):
+        record.goal |= claim
+        assert any("goal.reached" in problem for problem in check_record(record))
+
 
 class TestStage:
     def test_a_success_has_the_times_of_both_measures(self, record):

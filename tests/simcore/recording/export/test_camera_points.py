@@ -189,6 +189,9 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
+            ({"point_cloud_source": PointSource.camera}, "point_cloud_source=camera has no effect: point_cloud=0"),
+            ({"point_cloud": 8, "point_cloud_cameras": ["front"]}, r"cameras=\['front'\] is empty or has no"),
+            ({**BY_CAMERA, "point_cloud_cameras": []}, r"point_cloud_cameras=\[\] is empty or has no"),
             ({"point_cloud_part_share": 0.5}, r"point_cloud_part_share=0.5 has no effect"),
             ({"point_cloud": -1}, "point_cloud=-1"),
             ({"state": []}, r"state=\[\] cannot be exported"),

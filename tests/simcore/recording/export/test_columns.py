@@ -116,6 +116,12 @@ class TestConventions:
         assert [column.names[index].split(".")[0] for index in (0, 7, 8, 15)] == ["left", "left", "right", "right"]
         np.testing.assert_array_equal(column.values[:, 8:], column.values[:, :8] + 1.0)
 
+    def test_a_convention_is_told_in_words(self):
+        told = ExportCfg(action=ActionKind.ee_delta, rotation=RotationForm.rot6d).convention()["action"]
+        assert told.startswith("ee_delta: change of the pose of the ee link")
+        assert "counted from the target of the frame before" in told
+        assert "orientation as rot6d: first two columns" in told
+
 
 def with_labels(record, valid=None):
     """Adds labels 0.01 rad beside the actions, in the rows of `valid` if they are of a policy that acted."""

@@ -8,7 +8,7 @@ import pytest
 
 from unlatch import command_table
 from unlatch.simcore import catalogs
-from unlatch.simcore.errors import PluginError, RecordingError
+from unlatch.simcore.errors import DuplicateEntryError, PluginError, RecordingError
 from unlatch.simcore.recording.export.exporter import Draft
 
 
@@ -142,3 +142,8 @@ class TestPlugins:
         install("lines", target, requires=requires)
         with pytest.raises(PluginError, match=message):
             catalogs.EXPORTERS.load("lines")
+
+    def test_a_name_of_ours_is_refused_with_both_origins(self, install):
+        install("lerobot", "Lines")
+        with pytest.raises(DuplicateEntryError, match=r"by unlatch .*lerobot.* and by their-format"):
+            catalogs.EXPORTERS.names()

@@ -239,3 +239,10 @@ class TestFailure:
         report = export(data_set, out)
         assert (report.taken, report.there) == (2, 1)
         assert list(tmp_path.glob(".*")) == []
+
+    def test_an_export_that_fails_leaves_nothing(self, tmp_path, make_set):
+        record = record_of(1)
+        del record.arrays[f"{ROBOT}.gripper_opening"]
+        with pytest.raises(RecordingError, match=r"Episode 1 has no 'robots.panda.left.gripper_opening'"):
+            export(make_set([record_of(0), record]), tmp_path / "new" / "out")
+        assert not (tmp_path / "new").exists()
