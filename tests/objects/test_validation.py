@@ -59,7 +59,10 @@ FAULTS = {
     "a base that moves": (replace(DOOR, base="door"), "base 'door' moves with joint 'door_hinge'."),
     "beyond the limits": (replace(DOOR, openness=Openness(0.0, BEYOND)), f"openness open is {BEYOND:g} rad, {LIMITS}"),
     "no range": (replace(DOOR, openness=Openness(0.0, 0.0)), "openness closed and open are both 0 rad."),
-    "a point off the part": (keypoint(SPOT, 0.05, 0.0, 0.0), f"keypoint '{SPOT}' lies 0.0500 m from the surface of"),
+    "a point off the part": (
+        keypoint(SPOT, 0.05, 0.0, 0.0),
+        f"keypoint '{SPOT}' lies 0.0500 m from the surface of link 'door', at most 0.0100 m is allowed.",
+    ),
     "a head off the part": (keypoint(HEAD, 0.2, 0.0, 0.0), f"keypoint '{HEAD}' lies 0."),
     "a point off the base": (keypoint("base_contact_point", 0, 0, 0.1), "keypoint 'base_contact_point' lies 0."),
     "no tail": (without("keypoints", TAIL), f"keypoint '{TAIL}' is missing."),
