@@ -1,10 +1,10 @@
 """Fixtures of the asset tests: a cache of their own, and a data set folder made of boxes."""
 
-import numpy as np
 import pybullet as p
 import pytest
 
-from unlatch.simcore.meshes.solids import convex_hull
+from tests.objects.builders import box_mesh
+from unlatch.simcore.meshes.obj_file import format_obj
 
 WALLS = {
     "floor": ((-0.7, -0.4, -0.5), (0.7, -0.35, 0.4)),
@@ -35,15 +35,6 @@ def cache_dir(tmp_path):
     return str(tmp_path / "cache")
 
 
-def write_box(path, box):
-    low, high = box
-    corners = np.array([[x, y, z] for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])])
-    hull = convex_hull(corners)
-    lines = [f"v {x:.6f} {y:.6f} {z:.6f}" for x, y, z in hull.vertices]
-    lines += [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in hull.faces]
-    path.write_text("\n".join(["mtllib shared.mtl", *lines, ""]))
-
-
 def _shapes(names, origin):
     text = ""
     for kind in ("visual", "collision"):
@@ -63,7 +54,7 @@ def boxes_dir(tmp_path):
     meshes = folder / "textured_objs"
     meshes.mkdir(parents=True)
     for name, box in {**WALLS, "door": DOOR, **HANDLE}.items():
-        write_box(meshes / f"{name}.obj", box)
+        (meshes / f"{name}.obj").write_text("mtllib shared.mtl\n" + format_obj([box_mesh(*box)]))
     (meshes / "shared.mtl").write_text("newmtl material_0\nKd 0.2 0.4 0.6\nd 0.5\n")
     door = {"door": "door_frame-1", **dict.fromkeys(HANDLE, "handle-9")}
     (folder / "mobility.urdf").write_text(
@@ -80,16 +71,3 @@ def boxes_dir(tmp_path):
         '{"keypoints": {"articulated_object_head": [1.28, 0.02, 0.24]}, "scale": 0.3, "axis": "y"}'
     )
     return root
-
-
-@pytest.fixture
-def edit_urdf(boxes_dir):
-    """Replaces a text in the URDF of the data set made of boxes."""
-
-    def edit(old, new):
-        path = boxes_dir / "microwave" / "77" / "mobility.urdf"
-        text = path.read_text()
-        assert old in text
-        path.write_text(text.replace(old, new))
-
-    return edit

@@ -10,7 +10,7 @@ from unlatch.simcore.meshes.solids import Solids
 WIDTH_M = 0.074
 
 
-@pytest.mark.parametrize("category", ["apple", "book", "bowl", "can", "cup", "mug", "parcel", "spoon", "toast"])
+@pytest.mark.parametrize("category", ["apple", "bowl", "can", "mug", "spoon"])
 def test_there_is_material_between_the_spots_and_none_beyond(category):
     asset = generated(category, 1)
     solids = Solids.from_urdf(asset.urdf_path).of_link(asset.model.root)

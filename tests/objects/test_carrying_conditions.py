@@ -69,7 +69,7 @@ def measure_again(entry, T_object, T_region=HERE, T_start=HERE):
 )
 def test_both_judges_measure_the_same_at_any_pose(entry):
     rng, held = np.random.default_rng(0), 0
-    for number in range(60):
+    for number in range(40):
         spread = 0.3 if number % 2 else 0.01
         T_region = Pose.from_rpy(rng.uniform(-1, 1, 3), rng.uniform(-0.05, 0.05, 3))
         angle = 3.0 if entry["object"] == "apple" and entry["kind"] == "inside" else spread
@@ -82,7 +82,7 @@ def test_both_judges_measure_the_same_at_any_pose(entry):
         if abs(found[0] - entry["value"]) > 1e-6:
             assert found[1] == again[1]
         held += found[1]
-    assert 0 < held < 60, "the poses decide nothing"
+    assert 0 < held < 40, "the poses decide nothing"
 
 
 both_judges = pytest.mark.parametrize("measure", [measure, measure_again])
@@ -103,16 +103,6 @@ def test_an_apple_that_has_rolled_to_a_wall_is_inside_unless_it_stands_out_by_mo
 
 
 @both_judges
-def test_a_turned_parcel_is_measured_at_its_corners(measure):
-    half = 0.5 * ASSETS["drawer"].region("drawer").size
-    parcel = Pose.from_rpy([half[0] - 0.03, 0.0, 0.0], [0.0, 0.0, 0.6])
-    low, high = ASSETS["parcel"].bounds_obj
-    out = 0.5 * (high - low)[:2] @ np.abs([np.cos(0.6), np.sin(0.6)]) - 0.03
-    assert measure(in_drawer("parcel"), parcel) == (pytest.approx(out, abs=2e-4), False)
-    assert measure(without_outline(in_drawer("parcel")), parcel)[0] == pytest.approx(out)
-
-
-@both_judges
 def test_a_can_that_lies_or_leans_is_on_the_table_with_its_rim(measure):
     radius = 0.5 * float(ASSETS["can"].size_m[0])
     for roll in (0.0, 0.4, 0.25 * np.pi):
@@ -125,13 +115,6 @@ def test_a_can_that_lies_or_leans_is_on_the_table_with_its_rim(measure):
     above = Pose(leaning, np.array([0.0, 0.0, rim + 0.0125]))
     assert not measure(condition("on"), above)[1]
     assert measure(without_outline(condition("on")), above)[1], "a corner of its box is lower"
-
-
-def test_what_stands_out_of_a_drawer_is_not_inside():
-    region = ASSETS["drawer"].region("drawer")
-    assert measure(in_drawer(), HERE)[1] == (ASSETS["can"].size_m[2] <= region.size[2] + 0.01)
-    for beside in ([0.5 * float(region.size[0]), 0.0, 0.0], [0.0, 0.0, -0.02]):
-        assert not measure(in_drawer(), Pose.from_translation(beside))[1]
 
 
 def test_a_condition_on_a_fixed_object_or_an_unknown_region_is_refused():

@@ -21,7 +21,6 @@ from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel
         ("drawer", "drawer", RegionOpening.above, "drawer"),
         ("microwave", "inside", RegionOpening.front, "door"),
         ("refrigerator", "inside", RegionOpening.front, "door"),
-        ("dishwasher", "inside", RegionOpening.front, "door"),
         ("box", "inside", RegionOpening.above, "lid"),
         ("trash_can", "inside", RegionOpening.above, "lid"),
     ],
@@ -43,13 +42,6 @@ def test_the_space_of_a_container_is_free_and_names_its_part(category, region, o
         assert solids.meets(box, T_root_region, closed, only=found.link), "nothing carries what stands there"
 
 
-def test_the_top_of_a_cabinet_is_a_surface_under_the_open_sky():
-    asset = generated("drawer")
-    top = asset.region("top")
-    assert (top.kind, top.part) == (RegionKind.surface, None)
-    assert top.T_link_region.p[2] == pytest.approx(asset.bounds_obj[1, 2], abs=1e-3)
-
-
 def test_a_stated_region_is_read_back_and_takes_the_place_of_found_ones():
     asset = generated("drawer")
     region, stated = asset.region("drawer").to_dict(), asset.articulation.to_dict()
@@ -61,7 +53,7 @@ def test_a_stated_region_is_read_back_and_takes_the_place_of_found_ones():
         articulation_from_dict(stated | {"regions": flat}, where="a.yaml")
 
 
-FREE = ("apple", "book", "bowl", "can", "cereal_box", "cup", "mug", "parcel", "plate", "spoon", "toast", "water_bottle")
+FREE = ("apple", "bowl", "can", "mug", "spoon")
 CORNERS = [[x, y, z, 0.0] for x in (-0.05, 0.05) for y in (-0.02, 0.02) for z in (-0.01, 0.01)]
 BOX = Shape(ShapeKind.box, (0.1, 0.04, 0.02), Pose.identity())
 BALL = Shape(ShapeKind.sphere, (0.03,), Pose.from_translation([0.0, 0.0, 0.03]))

@@ -5,8 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from unlatch.objects.config import SEEDS, InstanceChoice, ObjectCfg, ObjectSource, Split, split_of
+from unlatch.objects.config import SEEDS, InstanceChoice, ObjectCfg, Split, split_of
 from unlatch.objects.library import chooses_instance, load_object, split_record
+from unlatch.objects.procedural import catalog
 from unlatch.simcore.errors import ConfigError
 
 
@@ -43,17 +44,6 @@ def test_without_an_instance_each_draw_is_another_object_that_its_seed_repeats(m
     assert instance(make(), seed=5) == instance(make(), seed=5, number=7) == str(draw)
 
 
-def test_an_asset_has_its_category_source_and_instance(make):
-    asset = load(make(name="oven", category="microwave", instance="1"))
-    assert (asset.name, asset.category, asset.instance, asset.source) == ("oven", "microwave", "1", "procedural")
-    assert asset.urdf_path.is_file()
-    assert set(asset.friction) == set(asset.damping) == {"door_hinge"}
-    assert asset.bounds_obj.shape == (2, 3)
-    assert asset.bounds_obj[0, 2] == pytest.approx(0.0)
-    assert "oven: microwave procedural/1" in repr(asset)
-    assert asset.parameters["hinge_side"] in ("left", "right")
-
-
 def test_categories_without_a_generator_name_the_known_ones(make):
     with pytest.raises(ConfigError) as caught:
         load(make(category="microwav"))
@@ -71,9 +61,9 @@ def test_round_robin_goes_by_the_number_alone(make):
 @pytest.mark.slow
 def test_a_list_or_the_first_seeds_are_drawn_from_at_random_and_each_is_met(make):
     cfg = make(instances=[4, "17", 300])
-    assert {instance(cfg, seed=seed) for seed in range(30)} == {"4", "17", "300"}
+    assert {instance(cfg, seed=seed) for seed in range(15)} == {"4", "17", "300"}
     assert instance(cfg, seed=3) == instance(cfg, seed=3, number=9)
-    assert {int(instance(make(instance_count=4), seed=seed)) for seed in range(40)} == {0, 1, 2, 3}
+    assert {int(instance(make(instance_count=4), seed=seed)) for seed in range(20)} == {0, 1, 2, 3}
 
 
 @pytest.mark.parametrize(
@@ -121,8 +111,6 @@ REMEDY = "has no meaning for source=procedural. Remove it, or set object.source=
     ("values", "key", "message"),
     [
         ({"instances": "robin"}, "instances", "object.instances=robin is not a choice. Expected random, "),
-        ({"instances": []}, "instances", "is not a choice"),
-        ({"instances": [True]}, "instances", "is not a choice"),
         ({"instances": [1, "1"]}, "instances", "holds '1' twice"),
         ({"instances": [1, "b7"]}, "instances[1]", "object.instances[1]='b7' is not a seed"),
         ({"instances": "round_robin"}, "instance_count", "object.instance_count is missing"),
@@ -131,17 +119,6 @@ REMEDY = "has no meaning for source=procedural. Remove it, or set object.source=
         ({"held_out": 1.0}, "held_out", "object.held_out=1 is out of range"),
         ({"instance": "3", "split": Split.train}, "split", "object.split=train chooses among instances"),
         ({"instance": "3", "instances": [3]}, "instances", "object.instance=3 names one"),
-        (
-            {"source": ObjectSource.partnet_mobility, "instance_count": 3},
-            "instance_count",
-            "has no meaning for source=partnet_mobility",
-        ),
-        (
-            {"instance": "7310b"},
-            "instance",
-            "object.instance='7310b' is not a seed of a procedural object. Expected a whole number.",
-        ),
-        ({"scale": 0.0}, "scale", "object.scale=0 is out of range. Expected 0.001 to 100."),
         ({"scale": 2.0}, "scale", f"object.scale=2.0 {REMEDY}"),
         ({"root": "/data"}, "root", f"object.root=/data {REMEDY}"),
     ],
@@ -168,11 +145,10 @@ def cabinet(seed=0, **keys):
 @pytest.mark.slow
 def test_only_instances_whose_parameters_are_as_wanted_take_part():
     where = {"doors": 1, "shelves": [0, 2], "width_m": {"min": 0.36, "max": 0.42}, "handle_kind": "bar"}
-    found = [cabinet(seed, where=where).parameters for seed in range(8)]
+    found = [cabinet(seed, where=where).parameters for seed in range(4)]
     assert all(p["doors"] == 1 and p["shelves"] in (0, 2) and p["handle_kind"] == "bar" for p in found)
     assert all(0.36 <= p["width_m"] <= 0.42 for p in found)
-    assert len({p["width_m"] for p in found}) == 8
-    assert {p["shelves"] for p in found} == {0, 2}
+    assert len({p["width_m"] for p in found}) == 4
 
 
 def test_a_matching_seed_is_returned_unchanged_and_a_named_instance_ignores_the_filter():
@@ -184,37 +160,34 @@ def test_a_matching_seed_is_returned_unchanged_and_a_named_instance_ignores_the_
 
 
 def test_a_matching_seed_is_of_the_split():
-    for seed in range(4):
-        asset = cabinet(seed, where={"doors": 1}, split=Split.held_out)
-        assert split_of(asset.instance, held_out=0.2) is Split.held_out
-        assert asset.parameters["doors"] == 1
+    asset = cabinet(0, where={"doors": 1}, split=Split.held_out)
+    assert split_of(asset.instance, held_out=0.2) is Split.held_out
+    assert asset.parameters["doors"] == 1
 
 
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
         ({"where": {"dors": 1}}, r"object\.where\.dors is not a parameter of 'cabinet'\. Did you mean 'doors'"),
-        pytest.param(
-            {"where": {"doors": 5}},
-            r"leaves none of 1000 objects of 'cabinet'\. They had doors 1, 2\. Loosen it",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            {"where": {"width_m": {"min": 1}}},
-            r"They had width_m from 0\.3\d* to 0\.\d+\. Loosen it",
-            marks=pytest.mark.slow,
-        ),
+        ({"where": {"doors": 5}}, r"leaves none of 40 objects of 'cabinet'\. They had doors 1, 2\. Loosen it"),
+        ({"where": {"width_m": {"min": 1}}}, r"They had width_m from 0\.\d+ to 0\.\d+\. Loosen it"),
         ({"where": {"width_m": {"least": 1}}}, r"object\.where\.width_m=.* is not a range"),
         ({"where": {"width_m": {"min": 2, "max": 1}}}, r"min <= max"),
-        ({"where": {"width_m": None}}, r"is not a choice"),
-        (
-            {"where": {"doors": 1}, "instances": "round_robin", "instance_count": 4},
-            r"object\.instances=round_robin draws none",
-        ),
         ({"where": {"doors": 1}, "instance_count": 5}, r"object\.instance_count=5 draws none"),
-        ({"where": [1]}, r"is not a mapping"),
     ],
 )
-def test_a_wrong_filter_is_refused(keys, message):
+def test_a_wrong_filter_is_refused(keys, message, monkeypatch):
+    monkeypatch.setattr(catalog, "MOST_TRIES", 40)
     with pytest.raises(ConfigError, match=message):
         cabinet(**keys)
+
+
+def test_an_asset_has_its_category_source_and_instance(make):
+    asset = load(make(name="oven", category="microwave", instance="1"))
+    assert (asset.name, asset.category, asset.instance, asset.source) == ("oven", "microwave", "1", "procedural")
+    assert asset.urdf_path.is_file()
+    assert set(asset.friction) == set(asset.damping) == {"door_hinge"}
+    assert asset.bounds_obj.shape == (2, 3)
+    assert asset.bounds_obj[0, 2] == pytest.approx(0.0)
+    assert "oven: microwave procedural/1" in repr(asset)
+    assert asset.parameters["hinge_side"] in ("left", "right")

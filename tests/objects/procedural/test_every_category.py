@@ -3,6 +3,7 @@
 import hashlib
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import combinations
 
 import numpy as np
 import pybullet as p
@@ -20,10 +21,9 @@ CATEGORIES = GENERATORS.own_names()
 FREE = [name for name in CATEGORIES if ".items:" in GENERATORS.entry(name).target]
 """Categories of things to carry: they have no parts."""
 MOVING = [name for name in CATEGORIES if name not in FREE]
-FEW = range(8)
+FEW = range(3)
 MANY = pytest.param(range(200), marks=pytest.mark.heavy, id="200")
 FIRST = ("microwave", "drawer")
-"""The first two categories: more is known of them, and more of their seeds are tried."""
 SHARES = np.linspace(0.0, 1.0, 9)
 TURNED = (PartKind.knob, PartKind.lever)
 FOUND_AGAIN = [
@@ -116,23 +116,17 @@ class InBullet:
     def open(self, shares):
         for name, share in shares.items():
             part = self.made.articulation.part(name)
-            p.resetJointState(
-                self.body, self.joints[part.joint], share * part.openness.open, physicsClientId=self.client
-            )
+            position = share * part.openness.open
+            p.resetJointState(self.body, self.joints[part.joint], position, physicsClientId=self.client)
         p.performCollisionDetection(physicsClientId=self.client)
 
     def deepest(self):
         """The smallest distance between two links [m]."""
         found = (np.inf, "")
-        names = list(self.links)
-        for k, first in enumerate(names):
-            for second in names[k + 1 :]:
-                a, b = self.links[first], self.links[second]
-                # of a distance of 0 Bullet would leave out pairs of one body
-                points = p.getClosestPoints(
-                    self.body, self.body, 0.02, linkIndexA=a, linkIndexB=b, physicsClientId=self.client
-                )
-                found = min([found, *((point[8], f"{first} and {second}") for point in points)])
+        for (first, a), (second, b) in combinations(self.links.items(), 2):
+            # of a distance of 0 Bullet would leave out pairs of one body
+            points = p.getClosestPoints(self.body, self.body, 0.02, a, b, physicsClientId=self.client)
+            found = min([found, *((point[8], f"{first} and {second}") for point in points)])
         return found
 
 
@@ -211,7 +205,7 @@ def _pushed(loaded):
         link = loaded.made.model.links[part.link]
         # what weighs some grams would leap through its range in a step
         push = 5.0 if part.kind is PartKind.slider else 0.5 if link.inertial.mass_kg > 0.2 else 0.02
-        for _ in range(480 if loaded.made.articulation.category in FIRST else 1200):
+        for _ in range(1200):
             force = push * np.sign(part.openness.open)
             p.setJointMotorControl2(body, index, p.TORQUE_CONTROL, force=force, physicsClientId=client)
             p.stepSimulation(physicsClientId=client)
@@ -251,19 +245,14 @@ def test_friction_holds_a_released_part(category, seeds):
         made = make(category, seed)
         for part in made.articulation.parts.values():
             friction, link = made.friction[part.joint], made.model.links[part.link]
-            if part.kind is PartKind.slider:
-                assert friction >= 1.0
-            else:
-                assert friction >= 0.2, (seed, part.name)
+            assert friction >= (1.0 if part.kind is PartKind.slider else 0.2), (seed, part.name)
             if part.kind not in (PartKind.lid, PartKind.hinge_horizontal):
                 continue
-            for share in np.linspace(0.0, 1.0, 9):
+            for share in SHARES:
                 pose = made.model.link_pose(part.link, {part.joint: float(share) * part.openness.open})
                 arm = pose.rotate(link.inertial.com_link)
-                moment = abs(
-                    float(np.cross(arm, [0, 0, -9.81 * link.inertial.mass_kg]) @ made.model.joints[part.joint].axis)
-                )
-                assert friction >= 1.3 * moment - 1e-3, (seed, part.name, share)
+                moment = np.cross(arm, [0, 0, -9.81 * link.inertial.mass_kg]) @ made.model.joints[part.joint].axis
+                assert friction >= 1.3 * abs(float(moment)) - 1e-3, (seed, part.name, share)
 
 
 @pytest.mark.parametrize("seeds", [FEW, MANY])
@@ -292,43 +281,10 @@ def test_bullet_loads_the_urdf_without_warnings_and_with_possible_inertias(categ
             assert 0.0 < inertia[2] <= inertia[0] + inertia[1], (seed, joint)
 
 
-@pytest.mark.parametrize("category", FIRST, indirect=True, scope="module")
-def test_the_part_opens_away_from_the_front_and_closed_fingers_fit_beside_the_handle(category):
-    for seed in range(50):
-        made = make(category, seed)
-        part = next(iter(made.articulation.parts.values()))
-        child_pose = made.model.joints[part.joint].child_pose
-        head, push = (part.keypoint(name).xyz for name in ("articulated_object_head", "link_contact_point"))
-        closed, opened = part.openness.closed, part.openness.open
-        moved = child_pose(closed + 0.1 * (opened - closed)) @ head - child_pose(closed) @ head
-        assert moved[0] > 0.01, "the front faces +x of the root frame"
-        gap = np.abs(part.handle.T_link_handle.inverse().rotate(push - head)) - part.handle.size / 2
-        assert gap[1:].max() > 0.045, seed
-
-
-@pytest.mark.integration
-@pytest.mark.parametrize("category", FIRST, indirect=True, scope="module")
-def test_the_opening_behind_the_part_is_hollow(category, client, tmp_path):
-    for seed in range(5):
-        with InBullet(make(category, seed), client, tmp_path) as loaded:
-            for index in loaded.joints.values():
-                p.setCollisionFilterGroupMask(loaded.body, index, 0, 0, physicsClientId=client)
-            part = next(iter(loaded.made.articulation.parts.values()))
-            state = p.getLinkState(
-                loaded.body, loaded.links[part.link], computeForwardKinematics=1, physicsClientId=client
-            )
-            x, y, _ = part.keypoint("link_contact_point").xyz
-            spot = [x, 0.5 * y if category == "microwave" else 0.0, 0.0]
-            start, _ = p.multiplyTransforms(state[4], state[5], spot, [0, 0, 0, 1])
-            depth = 0.8 * float(np.ptp(loaded.made.bounds_obj, axis=0)[0] - 0.1)
-            (hit,) = p.rayTest(start, [start[0] - depth, start[1], start[2]], physicsClientId=client)
-            assert hit[0] == -1, seed
-
-
 @pytest.mark.integration
 @pytest.mark.parametrize("category", FIRST, indirect=True, scope="module")
 def test_bounds_are_those_of_bullet(category, client, tmp_path):
-    for seed in range(5):
+    for seed in range(2):
         with InBullet(make(category, seed), client, tmp_path) as loaded:
             body = loaded.body
             boxes = np.array([p.getAABB(body, link, physicsClientId=client) for link in loaded.links.values()])
@@ -344,13 +300,9 @@ def test_links_do_not_meet_at_any_opening(category, seeds, measure):
     for seed in seeds:
         found = measure(category, seed).distances
         assert len(found) >= len(SHARES)
-        # Bullet's margins take 1 mm of each of two surfaces
-        least = LEAST_DISTANCE.get(category, -0.001)
+        # Bullet's margins take 1 mm of each of two surfaces; of these two, surfaces touch when they are closed
+        least = -0.0021 if category in FIRST else -0.001
         assert {where: distance for where, distance in found.items() if distance <= least} == {}, seed
-
-
-LEAST_DISTANCE = {"drawer": -0.0021, "microwave": -0.0021}
-"""Surfaces of these two touch when they are closed."""
 
 
 @pytest.mark.integration
@@ -368,7 +320,7 @@ def test_a_small_push_moves_every_joint_over_its_range(category, seeds, measure)
 @pytest.mark.parametrize("seeds", [FEW, MANY])
 def test_fingers_that_wrap_a_handle_touch_nothing_else(category, seeds, measure):
     """Two finger boxes stand 1 cm off each side of the handle and reach 1 cm beyond its middle."""
-    for seed in range(20) if category in FIRST and len(seeds) < 20 else seeds:
+    for seed in seeds:
         gaps = measure(category, seed).finger_gaps
         assert len(gaps) == 2 * len(_held(make(category, seed)))
         for place, gap in gaps.items():
@@ -417,14 +369,6 @@ def test_the_annotator_finds_the_same_from_the_urdf_alone(category, seeds, tmp_p
             assert np.linalg.norm(apart) < 0.035, (seed, ours.name, heads)
 
 
-@pytest.mark.slow
-def test_every_kind_of_part_and_of_handle_is_there():
-    parts = [part for name in CATEGORIES for seed in range(12) for part in make(name, seed).articulation.parts.values()]
-    assert {part.kind for part in parts} == set(PartKind)
-    assert {part.handle.type for part in parts} == set(HandleType)
-    assert all(part.is_button for part in parts if part.handle.type is HandleType.none)
-
-
 @pytest.mark.parametrize(
     ("category", "key", "values"),
     [
@@ -451,13 +395,6 @@ def test_every_kind_of_part_and_of_handle_is_there():
 )
 def test_instances_differ_in_kind(category, key, values):
     assert {make(category, seed).parameters[key] for seed in range(40)} == values
-
-
-def test_doors_open_to_either_side_and_drawers_come_alone_or_in_pairs():
-    doors = [make("microwave", seed).articulation.part("door") for seed in range(40)]
-    assert {np.sign(door.openness.open) for door in doors} == {-1.0, 1.0}
-    drawers = {tuple(make("drawer", seed).articulation.parts) for seed in range(40)}
-    assert drawers == {("drawer",), ("drawer", "drawer_2")}
 
 
 def _held(made):

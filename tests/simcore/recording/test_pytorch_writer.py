@@ -73,10 +73,6 @@ class TestWithTorch:
         assert writer.device == listener.data["device"] == batch.device == device
         np.testing.assert_array_equal(batch.array, batch_of(images()))
 
-    def test_the_device_is_cuda_by_default(self, torch):
-        torch.present = "cuda"
-        assert PytorchWriter(PytorchListener()).device == "cuda"
-
     def test_a_missing_device_gives_a_warning_and_tensors_on_the_cpu(self, caplog):
         listener = PytorchListener()
         with caplog.at_level(logging.WARNING):
@@ -100,14 +96,6 @@ class TestWithoutTorch:
         with caplog.at_level(logging.WARNING):
             assert PytorchWriter(PytorchListener()).device == "cpu"
         assert "batches are NumPy arrays, and device=cuda is not used" in caplog.text
-
-    def test_new_data_updates_its_names_and_keeps_the_others(self):
-        listener = PytorchListener()
-        first, second = (np.full((1, 6, 8, 3), value, np.uint8) for value in (1, 2))
-        listener.write_data({"pytorch_rgb": first, "device": "cpu", "frame": 4})
-        listener.write_data({"pytorch_rgb": second})
-        assert (listener.data["device"], listener.data["frame"]) == ("cpu", 4)
-        np.testing.assert_array_equal(listener.get_rgb_data(), second.transpose(0, 3, 1, 2))
 
     def test_a_write_replaces_the_batch_of_all_cameras(self):
         listener = PytorchListener()

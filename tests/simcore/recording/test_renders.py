@@ -119,15 +119,3 @@ def test_missing_images_are_named_with_the_existing_ones_and_damaged_ones_are_re
     assert len(episode.problems()) == 1
     with pytest.raises(RecordingError, match="damaged"):
         list(episode.frames("top", "depth"))
-
-
-def test_an_episode_that_cannot_be_rendered_leaves_no_files(tmp_path):
-    def fill(folder):
-        (folder / "half").write_text("x")
-        raise OSError(28, "No space left on device")
-
-    with open_set(tmp_path) as render_set:
-        with pytest.raises(RecordingError, match="No space left"):
-            render_set.write(0, fill)
-        assert render_set.numbers() == []
-        assert 0 not in render_set

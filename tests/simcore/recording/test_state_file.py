@@ -83,60 +83,28 @@ class TestWrite:
         assert encode({key: array.astype(array.dtype.newbyteorder(">")) for key, array in arrays.items()}) == first
         assert {info.date_time for info in zipfile.ZipFile(io.BytesIO(first)).infolist()} == {(1980, 1, 1, 0, 0, 0)}
 
-    def test_packed_arrays_of_a_smooth_motion_take_less_space_than_plain_ones_which_numpy_reads(self):
-        plain, packed = encode_npz(smooth_arrays()), encode_state(smooth_arrays())
-        assert len(packed) < len(plain)
-        with np.load(io.BytesIO(plain), allow_pickle=False) as loaded:
-            assert_equal(dict(loaded), smooth_arrays())
-        with np.load(io.BytesIO(packed)) as file:  # no member of encoded bytes has the name of a type
-            assert set(file) == {"layout", *(f"{n}_delta_bytes" for n in ("bool", "float32", "float64", "int64"))}
-
     @BOTH
-    @pytest.mark.parametrize("array", [np.array([None]), np.array(["a"]), np.array([1j]), np.array([b"x"])])
+    @pytest.mark.parametrize("array", [np.array([None]), np.array(["a"]), np.array([1j])])
     def test_only_booleans_and_real_numbers_are_stored(self, encode, decode, array):
         with pytest.raises(RecordingError, match=r"Array 'a' of type .* cannot be recorded"):
             encode({"a": array})
 
-    @BOTH
-    @pytest.mark.parametrize("key", ["", "a/b", "../a", "a..b", ".a", "a b", "a\n"])
-    def test_a_key_that_could_be_a_path_is_refused(self, encode, decode, key):
-        with pytest.raises(RecordingError, match="cannot be recorded"):
-            encode({key: np.zeros(1)})
-
-    @pytest.mark.parametrize(
-        ("limit", "most", "encode", "decode", "arrays", "not_written", "not_read"),
-        [
-            (
-                "MAX_STATE_BYTES",
-                4000,
-                encode_npz,
-                decode_npz,
-                {"a": np.zeros(1000)},
-                "take 8000 bytes in 1 keys, expected at most 4000",
-                "more than 4000",
-            ),
-            ("MAX_KEYS", 4, encode_npz, decode_npz, dict.fromkeys("abcde", np.zeros(1)), "in 5 keys", "in 5 arrays"),
-            (
-                "MAX_KEYS",
-                4,
-                encode_state,
-                decode_state,
-                dict.fromkeys("abcde", np.zeros(1)),
-                "has 5 arrays, expected at most 4",
-                "5 arrays, more than 4",
-            ),
-        ],
-    )
-    def test_more_than_is_allowed_is_neither_written_nor_read(
-        self, monkeypatch, limit, most, encode, decode, arrays, not_written, not_read
-    ):
-        large = encode(arrays)
+    def test_more_than_is_allowed_is_neither_written_nor_read(self, monkeypatch):
+        large, many = {"a": np.zeros(1000)}, dict.fromkeys("abcde", np.zeros(1))
+        plain, files = encode_npz(large), [(encode_npz(many), decode_npz), (encode_state(many), decode_state)]
         for module in (state_file, episode_reading):
-            monkeypatch.setattr(module, limit, most)
-        with pytest.raises(RecordingError, match=not_written):
-            encode(arrays)
-        with pytest.raises(RecordingError, match=not_read):
-            decode(large, where="state.npz")
+            monkeypatch.setattr(module, "MAX_STATE_BYTES", 4000)
+            monkeypatch.setattr(module, "MAX_KEYS", 4)
+        with pytest.raises(RecordingError, match="take 8000 bytes in 1 keys, expected at most 4000"):
+            encode_npz(large)
+        with pytest.raises(RecordingError, match="more than 4000"):
+            decode_npz(plain, where="state.npz")
+        for encode, said in ((encode_npz, "in 5 keys"), (encode_state, "has 5 arrays, expected at most 4")):
+            with pytest.raises(RecordingError, match=said):
+                encode(many)
+        for data, decode in files:
+            with pytest.raises(RecordingError, match="5 arrays"):
+                decode(data, where="state.npz")
 
 
 def member(name, body):
@@ -174,22 +142,6 @@ class TestDamage:
             with pytest.raises(RecordingError, match=r"'state\.npz' is damaged or not ours"):
                 decode(data[:length], where="state.npz")
 
-    def test_a_flipped_bit_gives_an_error_or_the_true_arrays(self):
-        # some bytes of a zip mean nothing; the checksum in episode.json finds those too
-        rng = np.random.default_rng(0)
-        true = {"a.b": rng.normal(size=(40, 3)), "flag": np.ones(40, dtype=bool), "time": np.arange(40.0)}
-        data, refused = encode_npz(true), 0
-        for position in range(0, len(data), 5):
-            flipped = bytearray(data)
-            flipped[position] ^= 1 << (position % 8)
-            try:
-                read = decode_npz(bytes(flipped), where="state.npz")
-            except RecordingError:
-                refused += 1
-                continue
-            assert sum(np.array_equal(read.get(key), true[key]) for key in true) >= len(true) - 1
-        assert refused > 0.8 * len(range(0, len(data), 5))
-
     @pytest.mark.parametrize(
         ("data", "problem"),
         [
@@ -216,34 +168,22 @@ class TestDamage:
         ("data", "problem"),
         [
             (packed(b"{"), "the member 'layout'"),
-            (packed(b"\xff"), "the member 'layout'"),
             (packed([1]), "the member 'layout'"),
-            (packed({"a": 3}), "the member 'layout'"),
-            (packed({"a": [["float64"], [6]]}, float64=PLANES), "the member 'layout'"),
             (packed({"a": ["float64", 3]}), "the member 'layout'"),
-            (packed({"../a": ["float64", [6]]}, float64=PLANES), r"'\.\./a' of shape \[6\]"),
             (packed({"a": ["float64", [-6]]}, float64=PLANES), r"'a' of shape \[-6\]"),
-            (packed({"a": ["float64", [6.0]]}, float64=PLANES), r"'a' of shape \[6\.0\]"),
             (
                 packed({"a": ["float64", [7]]}, float64=PLANES),
                 r"'a' has shape \[7\] but too few values of type float64",
             ),
-            (packed({"a": ["float64", [10**6]]}, float64=PLANES), "too few values of type float64"),
             (packed({"a": ["float64", [10**30, 0]]}, float64=PLANES), "the member 'layout'"),
-            (packed({"a": ["float64", [1] * 9]}, float64=PLANES), "the member 'layout'"),
-            (packed({"a": ["float64", ""]}, float64=PLANES), "the member 'layout'"),
             (packed({"a": ["float64", {}]}, float64=PLANES), "the member 'layout'"),
             (packed({"a": ["float32", [6]]}, float64=PLANES), "too few values of type float32"),
             (packed({"a": ["float64", [5]]}, float64=PLANES), "it has more values than its arrays"),
             (packed({"a": ["object", [6]]}, object=PLANES), "the member 'object'"),
             (packed({"a": ["float32", [6]]}, float32=PLANES), "the member 'float32'"),
-            (packed({"a": ["float64", [6]]}, float64=PLANES[:, :, None]), "the member 'float64'"),
             (packed({"a": ["float64", [6]]}, float64=PLANES.astype(float)), "the member 'float64'"),
             (packed({"a": ["float64", [6]]}, float64=PLANES, float64_delta_bytes=PLANES), "two members of one type"),
-            (
-                packed({"a": ["float64", [6]]}, float64_delta_bytes_delta_bytes=PLANES),
-                "the member 'float64_delta_bytes_",
-            ),
+            (packed({"a": ["float64", [6]]}, float64_delta_bytes_delta_bytes=PLANES), "the member 'float64_delta_byte"),
         ],
     )
     def test_a_packed_file_that_we_would_not_write_is_refused(self, data, problem):
@@ -277,12 +217,6 @@ class TestRead:
         (tmp_path / "state.npz").write_bytes(ENCODERS[version](smooth_arrays()))
         assert_equal(self.readers()[reader](tmp_path / "state.npz"), smooth_arrays())
 
-    def test_the_folder_of_an_episode_and_its_file_give_the_arrays_of_the_record(self, folder, tmp_path):
-        link = tmp_path / "link.npz"
-        link.symlink_to(folder / STATE_FILE)
-        for path in (folder, str(folder), folder / STATE_FILE, link):
-            assert_equal(unlatch.read_arrays(path), make_record(3).arrays)
-
     @pytest.mark.parametrize("version", [2, 3])
     def test_a_data_set_of_an_earlier_version_is_read_and_continued(self, version, tmp_path, monkeypatch):
         record = make_record(3)
@@ -299,11 +233,6 @@ class TestRead:
             texts = [path.read_text() for path in (data_set.path / "dataset.json", *data_set.path.rglob(EPISODE_FILE))]
         stated = sorted(re.search(r'"format_version": (\d+)', text)[1] for text in texts)
         assert stated == [str(version), str(version), str(FORMAT_VERSION)]
-
-    def test_a_program_that_reads_version_3_refuses_the_file_by_its_version(self, folder, monkeypatch):
-        monkeypatch.setattr(episode_reading, "READ_VERSIONS", (2, 3))
-        with pytest.raises(unlatch.FormatVersionError, match="has format version 4, expected 2 or 3"):
-            unlatch.read_arrays(folder)
 
     def test_a_changed_file_in_the_folder_of_an_episode_is_refused(self, folder):
         arrays = make_record(3).arrays
@@ -348,22 +277,6 @@ class TestRecorder:
     def recorder(self):
         return EpisodeRecorder()
 
-    @pytest.mark.parametrize("n_actions", [0, 1, 255, 256, 700])
-    def test_t_actions_and_one_state_more(self, recorder, n_actions):
-        assert recorder.arrays() == {}
-        recorder.add_frame(STATE)
-        for t in range(1, n_actions + 1):
-            recorder.add_action({"actions.panda.left.joint_targets": np.full(7, float(t))})
-            recorder.add_frame({**STATE, "time": t / 30, "skills.index": t}, {"speeds.panda.max": float(t)})
-        recorder.add_action(ACTION)  # its frame never comes, so that it is left out
-        arrays = recorder.arrays()
-        assert recorder.n_states == n_actions + 1
-        assert arrays["objects.m.joint_positions"].shape == (n_actions + 1, 2)
-        np.testing.assert_array_equal(arrays["skills.index"], np.arange(n_actions + 1))
-        if n_actions:
-            assert arrays["actions.panda.left.joint_targets"].shape == (n_actions, 7)
-            np.testing.assert_array_equal(arrays["speeds.panda.max"], np.arange(1.0, n_actions + 1))
-
     def test_types_are_those_of_the_table_whatever_was_given_first(self, recorder):
         recorder.add_frame({**STATE, "time": 0, "objects.m.joint_positions": np.zeros(2, dtype=np.float32)})
         recorder.add_action(ACTION)
@@ -403,30 +316,22 @@ class TestRecorder:
             make[calls[-1]]()
 
     @pytest.mark.parametrize(
-        ("changes", "message"),
+        ("key", "value", "message"),
         [
-            ({"skills.phase": 1}, r"state row 1 has other keys than the first: \['skills.phase'\]"),
-            *(
-                ({"objects.m.joint_positions": value}, r"joint_positions' of state row 1 is float64.* expected .*\[2\]")
-                for value in (np.zeros(3), 0.0, np.zeros((1, 2)))  # even if it would broadcast
-            ),
-            *(
-                ({key: value}, f"'{key}' of state row 1 is")  # another type is not rounded
-                for key, value in [
-                    ("skills.index", 0.5),
-                    ("validity.process_valid", 1),
-                    ("time", None),
-                    ("time", "1"),
-                    ("skills.index", None),
-                ]
-            ),
+            ("skills.phase", 1, r"state row 1 has other keys than the first: \['skills.phase'\]"),
+            ("objects.m.joint_positions", np.zeros((1, 2)), r"of state row 1 is float64.* expected .*\[2\]"),
+            ("objects.m.joint_positions", 0.0, r"of state row 1 is float64.* expected .*\[2\]"),  # it would broadcast
+            ("skills.index", 0.5, "'skills.index' of state row 1 is"),  # another type is not rounded
+            ("validity.process_valid", 1, "'validity.process_valid' of state row 1 is"),
+            ("time", None, "'time' of state row 1 is"),
+            ("time", "1", "'time' of state row 1 is"),
         ],
     )
-    def test_a_row_of_other_keys_shapes_or_types_is_refused(self, recorder, changes, message):
+    def test_a_row_of_other_keys_shapes_or_types_is_refused(self, recorder, key, value, message):
         recorder.add_frame(STATE)
         recorder.add_action(ACTION)
         with pytest.raises(RecordingError, match=message):
-            recorder.add_frame({**STATE, **changes}, INTERVAL)
+            recorder.add_frame({**STATE, key: value}, INTERVAL)
 
     def test_a_missing_key_is_refused_and_the_frame_can_be_added_again(self, recorder):
         recorder.add_frame(STATE)
@@ -440,12 +345,9 @@ class TestRecorder:
     @pytest.mark.parametrize(
         ("row", "message"),
         [
-            *(
-                ({**STATE, key: 0.0}, f"'{key}' is not a key of state rows")
-                for key in ("actions.hold", "speeds.panda.max", "robot.panda.q", "Time")
-            ),
+            ({**STATE, "speeds.panda.max": 0.0}, "'speeds.panda.max' is not a key of state rows"),
+            ({**STATE, "Time": 0.0}, "'Time' is not a key of state rows"),
             ({"time": None}, "'time' has type object, expected booleans, integers or floats"),
-            ({"time": 0.0, "skills.index": "a"}, "'skills.index' has type"),
         ],
     )
     def test_a_refused_first_frame_leaves_the_recorder_as_it_was(self, recorder, row, message):

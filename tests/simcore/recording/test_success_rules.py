@@ -58,6 +58,3 @@ def test_a_rule_is_written_to_an_entry_and_read_from_it_whatever_else_the_entry_
     rule = replace(RULE, **changes)
     assert rule.to_entry() == {**ENTRY, **changes}
     assert read(**changes, name="open", s0=None) == rule
-
-
-NUMBER = (int, float)

@@ -12,10 +12,9 @@ from tests.simcore.recording.forks import fork, in_child, kill, status_of
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.check import check_dataset
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.simcore.temporary_folders import LockedArea, clean_areas
 
 CALLS = ("open", "write", "pwrite", "fsync", "mkdir", "rename", "link", "unlink", "rmdir", "close")
-EPISODES = 2
+EPISODES = 1
 
 
 def create(folder, worker="main", seed=7):
@@ -92,12 +91,12 @@ class TestKilled:
         count = 0
         while survive_kill_before_call(tmp_path / str(count), count):
             count += 1
-        assert count > 30  # there were so many moments at which it was killed
+        assert count > 20  # there were so many moments at which it was killed
 
     @pytest.mark.slow
     def test_repeatedly_it_completes_the_set(self, tmp_path):
         folder = tmp_path / "data"
-        for moment_s in np.random.default_rng(0).uniform(0.003, 0.12, size=12):
+        for moment_s in np.random.default_rng(0).uniform(0.003, 0.12, size=6):
             pid = fork(lambda: write_missing(folder, 100_000) and 0)
             time.sleep(moment_s)  # the moment of the kill is what is tested
             kill(pid)
@@ -140,29 +139,6 @@ class TestKilled:
             assert data_set.read(0).code == "error"
             assert list((folder / "replaced").iterdir()) == []
 
-    def test_before_it_wrote_its_header_it_is_taken_over(self, tmp_path):
-        (tmp_path / "data" / ".tmp" / "0123").mkdir(parents=True)
-        with create(tmp_path / "data") as data_set:
-            assert data_set.numbers() == []
-
-    def test_its_scratch_is_removed_by_the_next_one_and_that_of_a_running_one_is_not(self, tmp_path):
-        def die():
-            area = LockedArea(tmp_path)
-            (area.folder / "half").mkdir()
-            (area.folder / "half" / "state.npz").write_bytes(b"x")
-            os.kill(os.getpid(), signal.SIGKILL)
-
-        assert in_child(die) == -signal.SIGKILL
-        assert len(list(tmp_path.iterdir())) == 2
-        assert clean_areas(tmp_path) == 1
-        assert list(tmp_path.iterdir()) == []
-        area = LockedArea(tmp_path)
-        (area.folder / "half").mkdir()
-        assert clean_areas(tmp_path) == 0
-        assert (area.folder / "half").is_dir()
-        area.close()
-        assert list(tmp_path.iterdir()) == []
-
 
 def made_by(*works):
     """Starts processes at once; returns how many episodes each wrote."""
@@ -171,16 +147,10 @@ def made_by(*works):
 
 class TestSeveralWriters:
     def test_two_at_once_make_every_episode_once(self, tmp_path):
-        made = made_by(*(lambda worker=worker: write_missing(tmp_path / "data", 8, worker) for worker in ("w0", "w1")))
+        orders = {"w0": range(8), "w1": range(7, -1, -1)}
+        made = made_by(*(lambda w=w: write_all(tmp_path / "data", orders[w], w) for w in orders))
         assert sum(made) == 8  # what one wrote the other did not
         assert_complete(tmp_path / "data", 8)
-
-    @pytest.mark.slow
-    def test_eight_that_begin_in_the_other_order_make_every_episode_once(self, tmp_path):
-        numbers = [range(40), range(39, -1, -1)] * 4
-        made = made_by(*(lambda i=i: write_all(tmp_path / "data", numbers[i], f"w{i}") for i in range(len(numbers))))
-        assert sum(made) == 40
-        assert_complete(tmp_path / "data", 40)
 
     def test_two_at_once_replace_an_error_and_lose_nothing(self, tmp_path):
         folder, total = tmp_path / "data", 8
@@ -198,16 +168,14 @@ class TestSeveralWriters:
         assert_complete(folder, total)
 
     def test_of_two_configurations_that_begin_at_once_one_is_refused(self, tmp_path):
-        for attempt in range(3):
+        def begin(seed):
+            try:
+                create(tmp_path / "data", seed=seed).close()
+            except RecordingError as exc:
+                return 2 if "seed: there" in str(exc) else 3
+            return 1
 
-            def begin(seed, folder=tmp_path / str(attempt)):
-                try:
-                    create(folder, seed=seed).close()
-                except RecordingError as exc:
-                    return 2 if "seed: there" in str(exc) else 3
-                return 1
-
-            assert sorted(made_by(lambda: begin(1), lambda: begin(2))) == [1, 2]
+        assert sorted(made_by(lambda: begin(1), lambda: begin(2))) == [1, 2]
 
     def test_a_forked_child_has_its_own_scratch(self, tmp_path):
         with create(tmp_path / "data") as data_set:
@@ -238,13 +206,11 @@ class TestClaims:
     @pytest.mark.parametrize(
         ("numbers", "asked", "both"),
         [
-            (range(10), range(10), 0),
             (range(1, 10, 2), range(10), 1),
             ([2, 5, 9], range(5, 10), 5),
             (range(4, 5), [1, 4], 4),
             # runs of different episodes share a data set
             (range(0, 10, 2), range(1, 10, 2), None),
-            (range(4), [4, 9], None),
             (range(4), [], None),
         ],
     )

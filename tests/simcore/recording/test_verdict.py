@@ -72,35 +72,22 @@ def test_the_verdict_does_not_read_what_the_record_claims():
         (attempt(rows={FORBIDDEN: {7: 1.5}}), "collision", {"frame": 8, "force_n": 1.5}, (False,)),
         (attempt(rows={ENVIRONMENT: {7: ABOVE_1_N}}), "collision", {"view": "panda.environment"}, (False,)),
         (attempt(rows={ENVIRONMENT: {7: 1.0}}), None, {}, (True,)),
-        (attempt({"contact_force_threshold_n": 2.0}, rows={FORBIDDEN: {7: 1.5}}), None, {}, (True,)),
-        (attempt({"collision_valid_enabled": False}, rows={FORBIDDEN: {7: 99.0}}), None, {}, (True,)),
         (attempt(rows={ENVIRONMENT: {1: 9.0}, SUSTAINED: {1: 150.0}}), None, {}, (True,)),  # before the first skill
         (attempt(rows={ENVIRONMENT: {18: 9.0}}), "collision", {"frame": 19}, (True,)),  # while the scene settles
-        (attempt(rows={TOUCH: {ALL: 50.0}}), None, {}, (True,)),  # fingers may press the moving part
-        (attempt(rows={TOUCH: {0: 0.0, 4: 1e-9, 15: 1e-9}}), None, {}, (True,)),
         (attempt(rows={SUSTAINED: {9: 140.0}}), None, {}, (True,)),
         (attempt(rows={SUSTAINED: {9: ABOVE_140_N}}), "overload", {"hand": "panda.left"}, (False,)),
-        (attempt({"finger_force_limit_n": 5.0}), "overload", {"limit_n": 5.0}, (False,)),
         (attempt(rows={SUSTAINED.replace("sustained", "max"): {ALL: 500.0}}), None, {}, (True,)),  # for a short time
         (attempt(rows={SUSTAINED: {18: 150.0}}), "overload", {"frame": 19}, (True,)),
         (attempt(rows={SUSTAINED: {16: 150.0}, TOUCH: STAYS}), "overload", {}, (False,)),
         (attempt(rows={SUSTAINED: {16: 150.0}, BASE: {16: 1.5}}), "collision", {}, (False,)),  # in the same frame
         (attempt(rows={"speeds.microwave.max": {9: 5.1}}), "overspeed", {"body": "microwave", "frame": 10}, (False,)),
-        (attempt(rows={SPEED: {9: 5.0}}), None, {}, (True,)),
-        (attempt({"process_valid_enabled": False}, rows={SPEED: {9: 50.0}}), None, {}, (True,)),
         (attempt(rows={TOUCH: {ALL: 0.0, 0: 5.0, 1: 5.0, 17: 5.0, 18: 5.0}}), "grasp_missed", {}, (False,)),
-        (attempt(rows={TOUCH: {5: 0.0, 6: 0.0}}), None, {}, (True,)),  # eight of ten moving frames are enough
         (attempt(rows={TOUCH: {5: 0.0, 6: 0.0, 7: 0.0}}), "slipped", {"contact_share": 0.7}, (False,)),
-        (attempt({"name": "my_plugin", "finger_contact_required": False}, rows={TOUCH: STAYS}), None, {}, (True,)),
-        (attempt({"name": "my_plugin"}, rows={TOUCH: STAYS}), "grasp_missed", {}, (False,)),
-        (attempt({"success_threshold": 0.9}), "not_reached", {"reached": 0.8, "wanted": 0.9, "frame": 17}, (False,)),
         (attempt(door={17: 0.69}), "not_reached", {"frame": 17}, (False,)),  # at its own end
         (attempt({"success_mode": None, "object": None}), None, {}, (True,)),
-        (attempt(goal={"value": 0.81}), "not_reached", {"condition": 0, "frame": 17}, (True,)),
         (attempt(goal={"value": 0.79}, door={18: 0.795, 19: 0.79, 20: 0.785}), "unsettled", {"frame": 20}, (True,)),
         (attempt(door={18: 0.83}), "unsettled", {"frame": 18, "change": pytest.approx(0.03)}, (True,)),
         (make_record(settle=None), "unsettled", {}, (True,)),
-        (make_record(skills=[]), None, {}, ()),
         (make_record(skills=[], goal={}), "not_reached", {}, ()),
     ],
 )
@@ -127,14 +114,6 @@ class TestConditionOfAPlugin:
         evidence = {"frame": 17, **LABEL, "reason": "a condition of the skill's own class"}
         assert judge(self.failed(), own_conditions=(0,)) == fail("not_reached", evidence, False)
 
-    @pytest.mark.parametrize("own", [(), (1,)])
-    def test_that_of_a_skill_without_one_is_not(self, own):
-        assert judge(self.failed(), own_conditions=own).code == "unsettled"
-
-    @pytest.mark.parametrize(("code", "success"), [("unsettled", False), ("not_reached", True), (None, True)])
-    def test_only_a_failure_with_this_code_is_believed(self, code, success):
-        assert judge(attempt({"success": success}, success=code is None, code=code), own_conditions=(0,)).success
-
     def test_an_earlier_broken_rule_comes_first(self):
         assert judge(attempt(door=STAYS), own_conditions=(0,)).code == "not_reached"
         assert judge(self.failed(**{FORBIDDEN: {7: 9.0}}), own_conditions=(0,)).code == "collision"
@@ -146,11 +125,6 @@ class TestValuesThatAreNotFinite:
     )
     def test_a_state_has_its_own_frame_and_a_row_that_of_the_state_after_it(self, key, place, frame):
         assert judge(attempt(rows={key: {place: np.nan}})) == fail("diverged", {"frame": frame, "key": key}, True)
-
-    def test_the_earliest_of_several_arrays_is_named(self):
-        ee, tcp = ("robots.panda.left.ee_position", "robots.panda.left.tcp_position")
-        record = attempt(rows={ee: {(9, 1): np.nan}, tcp: {(5, 1): np.nan, (9, 1): np.nan}})
-        assert judge(record).evidence == {"frame": 5, "key": tcp}
 
 
 class TestMovingTargets:
@@ -174,14 +148,6 @@ class TestMovingTargets:
     def test_one_joint_is_enough_in_either_direction(self, record, sign):
         record.arrays[TARGETS][18:, 6] += sign * 1e-9
         assert judge(record, targets_rest=True).code == "unsettled"
-
-    def test_changes_count_within_settling_alone(self, record):
-        record.arrays[TARGETS][17:] += 1.0
-        assert judge(record, targets_rest=True).success
-        record.settle = {**SETTLES, "frame_start": 16, "frame_end": 18}
-        assert judge(record, targets_rest=True).evidence["frame"] == 17
-        record.arrays[TARGETS][17] = record.arrays[TARGETS][16]
-        assert judge(record, targets_rest=True).success
 
     def test_other_arrays_of_actions_and_targets_of_states_may_change(self, record):
         record.arrays["actions.panda.left.ee_target_position"][18:] += 1.0
@@ -220,11 +186,6 @@ class TestTime:
         record.skills.append({**record.skills[0], **NOT_RUN})
         assert judge(record, max_duration_s=0.1).code == "timeout"
 
-    def test_a_record_without_times_has_no_timeout(self):
-        record = make_record()
-        del record.arrays["time"]
-        assert judge(record, max_duration_s=0.1).success
-
     def test_a_timeout_is_believed_only_without_a_time_limit(self):
         record = stopped("timeout", {"frame": 10}, skill={"frame_end": 10, "s_end": 0.4, "success": False})
         assert judge(record).code == "timeout"
@@ -246,19 +207,11 @@ class TestAborts:
     def test_codes_that_arrays_show_are_not_believed(self, code):
         assert judge(make_record(success=False, code=code)).success
 
-    @pytest.mark.parametrize(
-        ("stated", "frame"), [(0, 0), (12, 12), (20, 20), (21, 20), (-1, 20), (True, 20), ("12", 20), (None, 20)]
-    )
+    @pytest.mark.parametrize(("stated", "frame"), [(0, 0), (20, 20), (21, 20), (-1, 20), (True, 20), (None, 20)])
     def test_an_abort_has_the_frame_of_its_evidence_or_else_the_last(self, stated, frame):
         found = judge(stopped("motion_blocked", {"frame": stated, "joint": 3}))
         assert (found.code, found.evidence["joint"]) == ("motion_blocked", 3)
         assert found.skills == ((True,) if frame == 20 else (None,))
-
-    def test_the_first_frame_decides_between_two_aborts_and_between_an_abort_and_a_broken_rule(self):
-        for frames, code in ((17.5, "timeout"), (19.5, "error")):
-            assert judge(stopped("error", {"frame": 19}), max_duration_s=frames / 30).code == code
-        for row, code in ((12, "collision"), (16, "timeout")):
-            assert judge(stopped("timeout", {"frame": 15}, rows={FORBIDDEN: {row: 4.0}})).code == code
 
     def test_the_goal_is_judged_unless_the_attempt_was_stopped_or_broke_a_rule_before_it_settled(self):
         hits = {FORBIDDEN: {18: 9.0}}
@@ -268,21 +221,9 @@ class TestAborts:
 
 
 class TestSkills:
-    @pytest.mark.parametrize(("frame", "result"), [(17, None), (18, True)])
-    def test_a_skill_that_ended_at_or_after_the_abort_has_no_result(self, frame, result):
-        assert judge(stopped("error", {"frame": frame})).skills == (result,)
-
     @pytest.mark.parametrize(("row", "result"), [(16, False), (17, True)])
     def test_a_rule_that_broke_in_its_last_frame_fails_a_skill_and_one_that_broke_later_does_not(self, row, result):
         assert judge(attempt(rows={FORBIDDEN: {row: 9.0}})).skills == (result,)
-
-    def test_a_skill_that_was_stopped_for_overspeed_is_not_called_not_reached(self):
-        skill = {"frame_end": T, "success": False}
-        verdict = judge(stopped("overspeed", skill=skill, rows={SPEED: {19: 9.0}}, door=STAYS))
-        assert (verdict.code, verdict.skills) == ("overspeed", (False,))
-
-    def test_missing_the_grasp_explains_a_joint_that_did_not_move(self):
-        assert judge(attempt(rows={TOUCH: STAYS}, door=STAYS)).code == "grasp_missed"
 
     @pytest.mark.parametrize(("row", "code"), [(9, "overspeed"), (8, "collision")])
     def test_the_earliest_violation_wins_and_at_one_frame_the_first_in_the_list(self, row, code):
@@ -295,21 +236,10 @@ class TestSkills:
         verdict = judge(record)
         assert (verdict.code, verdict.evidence["skill"], verdict.skills) == ("not_reached", 1, (True, False))
 
-    def test_a_skill_that_never_ran_is_no_success(self):
-        record = make_record()
-        record.skills.append({**record.skills[0], **NOT_RUN})
-        evidence = {"frame": T, "skill": 1, "name": "open", "reason": "the skill never ran"}
-        assert judge(record) == fail("not_reached", evidence, True, None)
-
     def test_every_skill_of_the_chain_must_have_begun(self):
         evidence = {"frame": T, "reason": "skills of the chain that began: 1, expected 2"}
         assert judge(make_record(), chain_length=1).success
         assert judge(make_record(), chain_length=2) == fail("not_reached", evidence, True)
-
-    def test_entries_without_a_place_are_skills_of_their_own(self):
-        record = attempt({"success_threshold": 0.1, "frame_end": 10})
-        record.skills.append({**record.skills[0], "frame_start": 10, "frame_end": 17})
-        assert judge(record, chain_length=2).success
 
 
 class TestAttempts:
@@ -349,36 +279,11 @@ class TestAttempts:
         assert judge(record) == fail("not_reached", evidence, None)
         assert judge(attempt({"broken_off": True})).success  # without attempts the goal judges
 
-    def test_an_attempt_without_a_first_one_is_refused(self, record):
-        del record.skills[0]
-        with pytest.raises(ValueError, match="0 is not in list"):
-            judge(record)
-
     def test_the_summary_counts_replans_and_leaves_them_out_where_there_are_none(self, record):
         summary, plain = EpisodeSummary.of(record, b""), EpisodeSummary.of(make_record(), b"")
         assert (summary.replans, plain.replans) == (1, 0)
         assert b"replans" not in plain.line()
         assert parse_line(summary.line()) == summary
-
-
-@pytest.mark.parametrize(
-    ("skill", "message"),
-    [
-        ({"frame_end": 21}, "'frame_end' is 21, expected a state frame from 0 to 20"),
-        ({"frame_start": -1}, "'frame_start' is -1, expected a state frame from 0 to 20"),
-    ],
-)
-def test_a_skill_that_cannot_be_judged_is_refused(skill, message):
-    with pytest.raises(RecordingError, match=message):
-        judge(attempt(skill))
-
-
-@pytest.mark.parametrize("suffix", [".force_max_n", ".force_sustained_n", ".max"])
-def test_a_record_without_contacts_or_speeds_is_refused(suffix):
-    record = make_record()
-    record.arrays = {key: array for key, array in record.arrays.items() if not key.endswith(suffix)}
-    with pytest.raises(RecordingError, match="which its verdict needs"):
-        judge(record)
 
 
 class TestContradiction:
@@ -388,13 +293,10 @@ class TestContradiction:
         ("record", "settles", "contradicts"),
         [
             (stopped("error", {"frame": T}), SETTLES, True),
-            (stopped("slipped"), SETTLES, True),
             (stopped("plan_infeasible"), SETTLES, True),
-            (stopped("error", door={T: 0.3}), SETTLES, False),
             (stopped("error"), {}, False),  # the criteria do not know when it settles
             (stopped("collision"), SETTLES, False),  # arrays show it
             (stopped("motion_blocked"), SETTLES, False),  # in the very frame of the success
-            (make_record(), SETTLES, False),
             (never_began("plan_infeasible"), SETTLES, False),
         ],
     )
@@ -404,10 +306,6 @@ class TestContradiction:
         said = f"it was stopped with code '{record.code}', but every rule of success holds at its end."
         assert (said in check_record(record, lambda _: criteria)) == contradicts
         assert said not in check_record(record)
-
-    def test_the_criteria_decide_whether_it_had_succeeded(self):
-        criteria = Criteria({"skills": [states(success_threshold=1.5)]}, success_settle=SETTLES)
-        assert contradicts_success(stopped("error"), criteria) is False
 
 
 def states(**stated):
@@ -426,14 +324,11 @@ CONDITIONS = "[{'object': 'microwave', 'part': 'door', 'joint_index': 1, 'kind':
     ("statements", "said"),
     [
         ({"seed": 1000}, []),
-        ({"seed": 7}, ["seed is 1000 in the record, expected 7"]),
-        ({"skills": [states(s_open=1.6)]}, []),
         ({"skills": [states(s_open=1.7)]}, ["skills[0].s_open is 1.6 in the record, expected 1.7"]),
         (
             {"skills": [states(collision_valid_enabled=1)]},
             ["skills[0].collision_valid_enabled is True in the record, expected 1"],
         ),
-        ({"skills": [states(holds=ABSENT, success=RECORDED)]}, []),
         ({"skills": [states(part=ABSENT)]}, ["skills[0].part is 'door' in the record, expected nothing"]),
         ({"skills": [states(arm="left")]}, ["skills[0].arm is nothing in the record, expected 'left'"]),
         ({"skills": [states(arm=RECORDED)]}, ["skills[0].arm is nothing in the record, expected a value"]),
@@ -478,21 +373,13 @@ def test_a_value_of_more_than_160_characters_is_cut_to_160(n, shown):
     ("tolerance", "recorded", "expected", "is_same"),
     [
         # by type and exactly
-        (0.0, "left", "left", True),
         (0.0, "left", "right", False),
-        (0.0, None, None, True),
         (0.0, None, 0, False),
         (0.0, 1, "1", False),
-        (0.0, "1", 1, False),
-        (0.0, True, True, True),
         (0.0, 0.5, 0.5000000000000001, False),
         (0.0, 1 << 62, (1 << 62) + 1, False),
-        (0.0, 2, 2.0, True),
         (0.0, np.float64(0.5), 0.5, True),
-        (0.0, {"a": 1}, 1, False),
         (0.0, 1, {"a": 1}, False),
-        (0.0, [1], 1, False),
-        (0.0, 1, [1], False),
         (0.0, [1, 2], [1], False),
         (0.0, [1], (1,), True),
         # floats of another machine within a tolerance, absolute and relative; integers are exact
@@ -500,12 +387,9 @@ def test_a_value_of_more_than_160_characters_is_cut_to_160(n, shown):
         (1e-9, 0.0, 1.1e-9, False),
         (1e-9, 1e6, 1e6 + 0.9e-3, True),
         (1e-9, 1e6, 1e6 + 1.1e-3, False),
-        (1e-9, [1e6], [1e6 + 0.9e-3], True),
         (1e-9, 1 << 62, (1 << 62) + 1, False),
         (1e-9, 1.0 + 0.9e-9, 1, False),
-        (1e-9, 1, 1.0 + 0.9e-9, False),
         (1e-9, 1.0, "1.0", False),
-        (1e-6, 1e6, 1e6 + 0.9, True),
         (1e-6, 1e6, 1e6 + 1.1, False),
     ],
 )
@@ -533,11 +417,8 @@ def test_keys_that_the_configuration_does_not_determine_may_have_any_value():
         ({"a": {"b": 1, "c": 2}}, {"a": {"b": ABSENT, "c": POSSIBLE, "d": POSSIBLE}}, {"a": {"c": 2}}),
         ({"a": [{"b": 1, "c": 2}, 5]}, {"a": [{"b": 3, "c": POSSIBLE}, 6]}, {"a": [{"b": 3, "c": 2}, 6]}),
         ({"a": [1, 2]}, {"a": [{"b": 3}]}, {"a": [{"b": 3}]}),  # of another length
-        ({"a": 7}, {"a": {"b": 3}}, {"a": {"b": 3}}),
         ({"a": {"b": 1}}, {"a": 7}, {"a": 7}),
-        ({"a": 7}, {"a": [3]}, {"a": [3]}),
         ({"a": [7]}, {"a": 3}, {"a": 3}),
-        ({"a": 7}, {"b": 3}, {"b": 3}),
     ],
 )
 def test_derived_values_replace_recorded_ones_and_free_keys_stay(recorded, derived, merged):
