@@ -191,11 +191,6 @@ def test_joints_that_follow_others_rest_where_these_put_them(model):
     assert rest_positions(found, parts={}, model=model) == pytest.approx({"drawer": 0.0, "hinge": 0.1, "lever": 0.2})
 
 
-def test_a_joint_with_a_spring_rests_where_it_pulls(model):
-    found = {"m": read({"kind": "spring", "joint": "button", "rest": 0.1, "stiffness": 1.0})}
-    assert rest_position("button", found, parts={"button": (-0.005, 0.0)}, model=model) == (0.0, -1.0)
-
-
 def test_springs_at_one_joint_add(model):
     pair = {"stiffness": 1.0, "rest": -0.3, "damping": 0.1}, {"stiffness": 3.0, "rest": 0.5, "damping": 0.2}
     found = {f"m{i}": read({"kind": "spring", "joint": "lever", **values}) for i, values in enumerate(pair)}
