@@ -104,10 +104,18 @@ def test_the_engine_cuts_off_speeds_at_the_bound_of_fingers_and_parts(env):
         assert_limits(env.observation_space[key], -FASTEST, FASTEST)
 
 
+def test_the_joint_of_an_object_that_is_the_same_in_every_episode_has_its_limits(env):
+    env.reset(seed=1)
+    (joint, *_) = env.episode.scene.objects["drawer"].body.movable_joints
+    assert joint.upper > 0.1
+    space = env.observation_space["parts.drawer.drawer.joint_position"]
+    assert_limits(space, joint.lower - MARGIN_M, joint.upper + MARGIN_M)
+
+
 @pytest.mark.parametrize("category", sorted(GENERATORS.names()))
 def test_joints_of_generated_objects_keep_within_the_bounds_of_their_kind(category):
     generate, cfg = GENERATORS.load(category), ObjectCfg(name="item", category=category)
-    for seed in range(5):
+    for seed in range(20):
         made = generate(seed, name=category)
         for part in made.articulation.parts.values():
             joint = made.model.joints[part.joint]
@@ -187,3 +195,11 @@ def test_columns_of_an_export_have_the_bounds_of_the_joints(make):
         [*space[f"{ARM}.joint_positions"].high, *space[f"{ARM}.gripper_opening"].high],
     )
     assert np.isinf(state.low[8:]).all()
+
+
+def test_flags_and_numbers_of_a_record_can_be_observed(make):
+    env = make("close_drawer", "observation.keys=['*']")
+    observation, _ = env.reset(seed=0)
+    assert env.observation_space.contains(observation)
+    assert_limits(env.observation_space["validity.collision_valid"], 0, 1)
+    assert_limits(env.observation_space["time"], 0.0, np.inf)
