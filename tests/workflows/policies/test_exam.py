@@ -135,10 +135,10 @@ def test_another_robot_has_the_scenes_of_the_exam(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", [["experiment=droid"], ["experiment=libero"], ["robot=ur5", "world.record_hz=10"]])
-def test_what_a_policy_needs_may_be_set(words, tmp_path):
+@pytest.mark.parametrize("words", [["experiment=droid"], ["experiment=libero"]])
+def test_an_experiment_may_be_set(words, tmp_path):
     cfg = load_cell(list_cells(ExamCfg("smoke"))[2], "openpi://x", words, tmp_path)
-    assert cfg.world.record_hz in (10, 15, 20)
+    assert cfg.world.record_hz in (15, 20)
     assert cfg.randomization.rules
 
 
