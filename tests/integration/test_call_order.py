@@ -10,6 +10,7 @@ import pytest
 
 from unlatch.objects.scene_object import SceneObject
 from unlatch.robots.robot import Robot
+from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.state_file import EpisodeRecorder
 from unlatch.simcore.recording.success_rules import INITIAL_S
 from unlatch.simcore.sim.contacts import ContactMonitor
@@ -20,6 +21,7 @@ from unlatch.skills.skill import Skill
 from unlatch.workflows.episode import episode as episode_module
 from unlatch.workflows.episode.judge import Judge
 from unlatch.workflows.runs.loading import load
+from unlatch.workflows.runs.replay import replay_record
 from unlatch.workflows.runs.runner import EpisodeRunner
 
 pytestmark = pytest.mark.integration
@@ -67,7 +69,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_demonstration_calls_in_the_documented_order(calls):
+def test_a_demonstration_calls_in_the_documented_order(calls: list[str]):
     with EpisodeRunner(load("close_drawer")) as runner:
         record = runner.run(0)
     assert record.success
@@ -80,7 +82,16 @@ def test_a_demonstration_calls_in_the_documented_order(calls):
     assert calls == expected
 
 
-def test_the_environment_moves_the_robot_by_the_same_calls(calls):
+@pytest.mark.slow
+def test_a_replay_moves_the_robot_by_the_same_calls(episode: Callable[..., EpisodeRecord], calls: list[str]):
+    record = episode("close_drawer")
+    calls.clear()
+    with EpisodeRunner(load("close_drawer")) as runner:
+        replay_record(runner, record)
+    assert calls == ["build_scene", "update_state", "add_frame", *[*FRAME, "add_frame"] * record.n_actions]
+
+
+def test_the_environment_moves_the_robot_by_the_same_calls(calls: list[str]):
     from unlatch.workflows.gym.env import UnlatchEnv
 
     env = UnlatchEnv("close_drawer")
@@ -92,7 +103,7 @@ def test_the_environment_moves_the_robot_by_the_same_calls(calls):
     assert calls == [*FRAME, "add_frame"] * 3
 
 
-def test_the_randomization_hook_comes_before_the_physics_of_every_control_step(calls):
+def test_the_randomization_hook_comes_before_the_physics_of_every_control_step(calls: list[str]):
     with EpisodeRunner(load("close_drawer")) as runner:
         episode = runner.episode(0)
         episode.reset()

@@ -30,6 +30,7 @@ pytestmark = pytest.mark.integration
 
 SIZES = [("width", 64), ("height", 48)]
 OBSERVED = ["observation.columns=true", "observation.keys=[]", "observation.point_cloud=256"]
+BY_CAMERA = [*OBSERVED, "observation.point_cloud_source=camera"]
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +73,7 @@ def distances(triangles: np.ndarray, points: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.slow
-def test_points_by_camera_lie_on_the_object_and_those_of_the_part_on_the_part(rendered):
+def test_points_by_camera_lie_on_the_object_and_those_of_the_part_on_the_part(rendered: Path):
     source = source_of(rendered)
     record = source.data_set.read(0)
     scene = recorded_scene(config_of(source.data_set), record)
@@ -99,7 +100,7 @@ def actions(folder: Path) -> Iterator[tuple[int, np.ndarray]]:
 
 
 @pytest.mark.slow
-def test_an_environment_observes_the_points_of_an_export(rendered):
+def test_an_environment_observes_the_points_of_an_export(rendered: Path):
     wanted = next(source_of(rendered).trajectories()).columns
     sizes = [f"sensors.{index}.{key}={value}" for index in (0, 1) for key, value in SIZES]
     both = [*OBSERVED, "observation.point_cloud_source=both", "observation.images=[rgb]"]
@@ -120,6 +121,25 @@ def test_an_environment_observes_the_points_of_an_export(rendered):
 
 
 @pytest.mark.slow
+def test_one_of_several_cameras_gives_the_points(rendered: Path):
+    sizes = [f"sensors.0.{key}={value}" for key, value in SIZES]
+    clouds = []
+    for own in (["sensors=[front]"], ["sensors=[front,wrist]", "observation.point_cloud_cameras=[front]"]):
+        env = UnlatchEnv("open_microwave", overrides=[*own, *sizes, *BY_CAMERA])
+        observation, _ = env.reset(seed=5)
+        env.close()
+        assert set(observation) == {
+            "observation.state",
+            "observation.environment_state",
+            "observation.keypoints",
+            CLOUD,
+        }
+        clouds.append(observation[CLOUD])
+    np.testing.assert_array_equal(clouds[0], clouds[1])
+    assert 0.0 < clouds[0][:, 3].mean() < 1.0
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
@@ -128,6 +148,6 @@ def test_an_environment_observes_the_points_of_an_export(rendered):
         (["sensors=[front]", "observation.point_cloud=0"], "point_cloud_source=camera has no effect"),
     ],
 )
-def test_an_environment_without_the_cameras_for_the_points_is_refused(overrides, message):
+def test_an_environment_without_the_cameras_for_the_points_is_refused(overrides: list[str], message: str):
     with pytest.raises(ConfigError, match=message):
-        UnlatchEnv("open_microwave", overrides=[*OBSERVED, "observation.point_cloud_source=camera", *overrides])
+        UnlatchEnv("open_microwave", overrides=[*BY_CAMERA, *overrides])

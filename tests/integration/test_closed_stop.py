@@ -81,7 +81,9 @@ def set_opening(item: SceneObject, name: str, opening_m: float) -> None:
 
 @pytest.mark.parametrize("forces", FORCES, ids=["catch", "gasket"])
 @pytest.mark.parametrize("category", CASES)
-def test_a_part_leaves_its_stop_only_above_the_force_at_its_handle(floating, category, forces):
+def test_a_part_leaves_its_stop_only_above_the_force_at_its_handle(
+    floating: World, category: str, forces: ClosingForces
+) -> None:
     item, name = put(floating, category, forces)
     assert pull(floating, item, name, 0.9 * 30.0, seconds=1.0) == pytest.approx(0.0, abs=2e-4)
     assert pull(floating, item, name, 1.1 * 30.0, seconds=1.0) > 0.05
@@ -89,21 +91,34 @@ def test_a_part_leaves_its_stop_only_above_the_force_at_its_handle(floating, cat
 
 @pytest.mark.slow
 @pytest.mark.parametrize("category", CASES)
-def test_a_part_gets_in_only_above_the_force_at_its_handle(floating, category):
+def test_a_part_gets_in_only_above_the_force_at_its_handle(floating: World, category: str) -> None:
     item, name = put(floating, category, FORCES[0])
     start = 2.2 * CATCH.reach_m
     assert creep(floating, item, name, -0.9 * CATCH.enter_n, start_m=start) > 1.5 * CATCH.reach_m
     assert creep(floating, item, name, -1.1 * CATCH.enter_n, start_m=start) < 0.3 * CATCH.reach_m
 
 
-@pytest.mark.parametrize("category", CASES[:2])
-def test_a_catch_without_a_force_to_get_in_pulls_the_part_in(floating, category):
+@pytest.mark.parametrize("category", CASES)
+def test_a_catch_without_a_force_to_get_in_pulls_the_part_in(floating: World, category: str) -> None:
     item, name = put(floating, category, ClosingForces(catch=Catch(leave_n=20.0, reach_m=0.01)))
     set_opening(item, name, 0.008)
     assert pull(floating, item, name, 0.0, seconds=2.0) == pytest.approx(0.0, abs=1e-3)
 
 
-def test_the_efforts_of_catch_and_gasket_can_be_changed(floating):
+@pytest.mark.parametrize("category", CASES)
+def test_a_closed_part_rests_at_its_stop(floating: World, category: str) -> None:
+    item, name = put(floating, category, FORCES[0])
+    assert pull(floating, item, name, 0.0, seconds=1.0) == pytest.approx(0.0, abs=2e-4)
+    assert item.max_joint_speed() < 1e-3
+
+
+def test_a_part_without_closing_forces_moves_at_once(floating: World) -> None:
+    item, name = put(floating, "microwave", ClosingForces())
+    assert item.drives.closed_stops == {}
+    assert pull(floating, item, name, 1.0, seconds=1.0) > 0.05
+
+
+def test_the_efforts_of_catch_and_gasket_can_be_changed(floating: World) -> None:
     item, name = put(floating, "microwave", ClosingForces(CATCH, Gasket(pull_n=10.0, reach_m=0.006)))
     lever = handle_lever_m(item.asset.articulation.part(name), item.asset.model)
     view = ArticulationView(floating, [item.body], name="it", drives=[[item.drives]])
@@ -118,8 +133,19 @@ def test_the_efforts_of_catch_and_gasket_can_be_changed(floating):
     assert stop.enter_share * stop.catch_effort == pytest.approx(0.5 * CATCH.enter_n * lever)
 
 
-@pytest.mark.parametrize("category", CASES[:2])
-def test_a_catch_draws_a_light_part_in_no_faster_than_its_drawing_speed(floating, category):
+def test_a_joint_without_a_catch_keeps_none(floating: World) -> None:
+    item, _ = put(floating, "microwave", ClosingForces())
+    view = ArticulationView(floating, [item.body], name="it", drives=[[item.drives]])
+    view.attribute("catch_efforts").write(0, np.array([0.0]))
+    assert view.get("catch_efforts").tolist() == view.get("gasket_efforts").tolist() == [[0.0]]
+    with pytest.raises(
+        WorldError, match=r"An effort of 2 is set for the gasket of a joint without one\. Name `gasket`"
+    ):
+        view.attribute("gasket_efforts").write(0, np.array([2.0]))
+
+
+@pytest.mark.parametrize("category", CASES)
+def test_a_catch_draws_a_light_part_in_no_faster_than_its_drawing_speed(floating: World, category: str) -> None:
     item, name = put(floating, category, ClosingForces(catch=Catch(leave_n=40.0, reach_m=0.02)))
     part = item.asset.articulation.part(name)
     lever = handle_lever_m(part, item.asset.model)
@@ -141,7 +167,7 @@ def test_a_catch_draws_a_light_part_in_no_faster_than_its_drawing_speed(floating
     assert min(openings) > -2e-3
 
 
-def test_after_the_catch_has_braked_a_part_its_friction_is_back(floating):
+def test_after_the_catch_has_braked_a_part_its_friction_is_back(floating: World) -> None:
     item, name = put(floating, "drawer", ClosingForces(catch=Catch(leave_n=40.0, reach_m=0.02)))
     joint = item.asset.articulation.part(name).joint
     item.drives.change("friction", [joint], [5.0])
@@ -151,14 +177,3 @@ def test_after_the_catch_has_braked_a_part_its_friction_is_back(floating):
     set_opening(item, name, 0.1)
     assert pull(floating, item, name, 4.5) == pytest.approx(0.1, abs=1e-3)
     assert pull(floating, item, name, 5.5) > 0.11
-
-
-def test_a_joint_without_a_catch_keeps_none(floating):
-    item, _ = put(floating, "microwave", ClosingForces())
-    view = ArticulationView(floating, [item.body], name="it", drives=[[item.drives]])
-    view.attribute("catch_efforts").write(0, np.array([0.0]))
-    assert view.get("catch_efforts").tolist() == view.get("gasket_efforts").tolist() == [[0.0]]
-    with pytest.raises(
-        WorldError, match=r"An effort of 2 is set for the gasket of a joint without one\. Name `gasket`"
-    ):
-        view.attribute("gasket_efforts").write(0, np.array([2.0]))

@@ -14,6 +14,8 @@ import unlatch
 from unlatch.robots.arm_control import ArmAction
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.data_set import DataSet
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.verdict import recompute_success
 from unlatch.skills.commands import Phase
 from unlatch.skills.skill import Skill
 from unlatch.solver.scene import ArmModel
@@ -62,7 +64,7 @@ def lower_the_hand_while_placing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FrameLoop, "advance", advance_lower)
 
 
-def test_a_held_can_that_presses_a_drawer_is_a_collision(monkeypatch, tmp_path):
+def test_a_held_can_that_presses_a_drawer_is_a_collision(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with monkeypatch.context() as patched:
         lower_the_hand_while_placing(patched)
         data_set = collect("store_in_drawer", tmp_path / "data", "disturb=none")
@@ -84,7 +86,7 @@ def swept(collected: Callable[..., Path]) -> DataSet:
     return DataSet.open(collected("open_microwave", *BYSTANDER))
 
 
-def test_a_can_that_an_opening_door_touches_is_a_collision(swept):
+def test_a_can_that_an_opening_door_touches_is_a_collision(swept: DataSet) -> None:
     record = swept.read(0)
     assert record.code == "collision", record.evidence
     assert record.evidence["pair"] == ["bystander", "microwave/door"]
@@ -93,7 +95,7 @@ def test_a_can_that_an_opening_door_touches_is_a_collision(swept):
     assert check_data_set(swept) == []
 
 
-def test_the_rule_can_be_switched_off(swept, tmp_path):
+def test_the_rule_can_be_switched_off(swept: DataSet, tmp_path: Path) -> None:
     data_set = collect("open_microwave", tmp_path / "data", *BYSTANDER, "skills.0.scene_force_threshold_n=null")
     record = data_set.read(0)
     assert record.success, record.evidence
@@ -102,7 +104,42 @@ def test_the_rule_can_be_switched_off(swept, tmp_path):
     assert check_data_set(data_set) == []
 
 
-def test_a_lower_force_is_found_by_a_replay_and_a_missing_array_at_once(swept):
+def test_a_policy_is_judged_by_the_same_rule(swept: DataSet, tmp_path: Path) -> None:
+    judged = unlatch.evaluate(
+        unlatch.load("open_microwave", "executor=serial", "pictures=0", *BYSTANDER),
+        policy=f"recorded:{swept.path}",
+        episodes=1,
+        out=str(tmp_path / "judged"),
+    )
+    record = judged.data.read(0)
+    assert (record.code, record.evidence["pair"]) == ("collision", ["bystander", "microwave/door"])
+
+
+def test_a_success_is_refuted_by_the_forces_on_a_bystander(swept: DataSet) -> None:
+    record = swept.read(0)
+    row = int(np.argmax(record.arrays["contacts.bystander.other_objects.force_max_n"] > 1.0))
+    verdict = recompute_success(record)
+    assert (verdict.code, verdict.evidence["frame"]) == ("collision", row + 1)
+    assert verdict.evidence["view"] == "bystander.other_objects"
+    hidden = replace(
+        record, arrays={**record.arrays, "contacts.bystander.other_objects.force_max_n": np.zeros(record.n_actions)}
+    )
+    assert recompute_success(hidden).code != "collision"
+
+
+def test_an_honest_can_is_pressed_only_by_its_weight_and_the_hand(episode: Callable[..., EpisodeRecord]) -> None:
+    record = episode("place_can")
+    assert record.success, record.evidence
+    sustained = record.arrays["contacts.can.furniture.force_sustained_n"]
+    assert 1.0 < sustained[0] < 5.0
+    assert sustained.max() < sustained[0] + 5.0
+    assert record.arrays["contacts.can.furniture.force_max_n"].max() > sustained.max(), (
+        "an impact is no sustained force"
+    )
+    assert not record.arrays["contacts.can.other_objects.force_max_n"].any()
+
+
+def test_a_lower_force_is_found_by_a_replay_and_a_missing_array_at_once(swept: DataSet) -> None:
     record = swept.read(0)
     key = "contacts.bystander.other_objects.force_max_n"
     lower = {**record.arrays, key: np.minimum(record.arrays[key], 0.5)}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,14 +13,14 @@ import yaml
 
 from tests.integration.episodes import assert_success, assert_verified, run, same_bits
 from unlatch.configs.dataclass_reader import read_dataclass
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.randomization.config import DistractorsCfg, RandomizationCfg, RuleCfg
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.verdict import recompute_success
 from unlatch.workflows.runs.code_versions import header_of
 from unlatch.workflows.runs.loading import load
-from unlatch.workflows.runs.replay import ReplayMode, largest_deviation, replay_actions, replay_deviation
+from unlatch.workflows.runs.replay import ReplayMode, largest_deviation, replay_actions, replay_deviation, replay_record
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
 
@@ -58,9 +61,7 @@ def record(episode: Callable[..., EpisodeRecord]) -> EpisodeRecord:
     return episode("open_drawer", f"randomization.rules=[{','.join(RULES.values())}]")
 
 
-def test_applied_values_are_in_the_record_and_its_layout_does_not_depend_on_them(record, plain):
-    assert record.layout == plain.layout
-    assert not same_bits(record, plain)
+def test_applied_values_are_in_the_record(record: EpisodeRecord) -> None:
     assert_verified(record, with_rules(*RULES.values()))
     applied = record.applied
     assert [rule["attribute"] for rule in applied["rules"]] == ["joint_friction", "joint_efforts"]
@@ -73,7 +74,23 @@ def test_applied_values_are_in_the_record_and_its_layout_does_not_depend_on_them
 
 
 @pytest.mark.slow
-def test_a_randomized_episode_is_replayed_exactly(record):
+def test_a_catch_that_is_randomized_away_gives_another_episode_that_replays_exactly(plain: EpisodeRecord) -> None:
+    rule = "{view: drawer, attribute: catch_efforts, operation: scaling, distribution: 0.0}"
+    assert float(plain.layout["instances"]["drawer"]["parameters"]["drawer_catch_leave_n"]) >= 5.0
+    with EpisodeRunner(with_rules(rule)) as runner:
+        free = runner.run(0)
+        assert replay_deviation(runner, free, ReplayMode.action).value == 0.0
+    assert [entry[2] for entry in free.applied["firings"]] == [[0.0] * len(free.applied["firings"][0][2])]
+    assert not same_bits(free, plain)
+
+
+def test_the_layout_does_not_depend_on_what_is_randomized(record: EpisodeRecord, plain: EpisodeRecord) -> None:
+    assert record.layout == plain.layout
+    assert not same_bits(record, plain)
+
+
+@pytest.mark.slow
+def test_a_randomized_episode_is_replayed_exactly(record: EpisodeRecord) -> None:
     with EpisodeRunner(with_rules(*RULES.values())) as runner:
         deviation = replay_deviation(runner, record, ReplayMode.action)
         assert deviation.value == 0.0
@@ -83,12 +100,19 @@ def test_a_randomized_episode_is_replayed_exactly(record):
 
 
 @pytest.mark.slow
-def test_randomized_episodes_leave_the_world_unchanged():
+def test_a_replay_without_the_applied_values_differs(record: EpisodeRecord) -> None:
+    with EpisodeRunner(config()) as runner:
+        assert replay_deviation(runner, replace(record, applied={}), ReplayMode.action).value > 0.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [3, pytest.param(12, marks=pytest.mark.heavy)])
+def test_randomized_episodes_leave_the_world_unchanged(count: int) -> None:
     task = "close_drawer"  # of the shortest episodes
     full = config("randomization=full", task=task)
     first, plain = run(full, 12), run(config(task=task))
     with EpisodeRunner(full) as runner:
-        for number in range(2):
+        for number in range(count):
             runner.run(number)
         again = runner.run(12)
         runner.cfg = config(task=task)
@@ -99,7 +123,7 @@ def test_randomized_episodes_leave_the_world_unchanged():
 
 
 @pytest.mark.slow
-def test_the_planner_sees_arms_and_bodies_where_a_reset_puts_them(plain):
+def test_the_planner_sees_arms_and_bodies_where_a_reset_puts_them(plain: EpisodeRecord) -> None:
     cfg = with_rules(*MOVED)
     with EpisodeRunner(cfg) as runner:
         made = runner.run(0)
@@ -114,7 +138,7 @@ def test_the_planner_sees_arms_and_bodies_where_a_reset_puts_them(plain):
 
 
 @pytest.mark.slow
-def test_a_recorded_set_is_applied_again(record, tmp_path):
+def test_a_recorded_set_is_applied_again(record: EpisodeRecord, tmp_path: Path) -> None:
     cfg = with_rules(*RULES.values())
     with DataSet.create_or_resume(tmp_path / "data", header=header_of(cfg), info={}) as data_set:
         data_set.write(record)
@@ -171,7 +195,7 @@ def fired(runner: EpisodeRunner, layers: dict[str, str], distractors: Distractor
 
 
 @pytest.mark.slow
-def test_rules_of_one_stream_do_not_change_the_draws_of_the_others():
+def test_rules_of_one_stream_do_not_change_the_draws_of_the_others() -> None:
     with EpisodeRunner(config()) as runner:
         all_three = fired(runner, LAYERS, DistractorsCfg())
         assert all(len(firings) >= 5 for firings in all_three.values())
@@ -184,10 +208,53 @@ def test_rules_of_one_stream_do_not_change_the_draws_of_the_others():
         assert fired(runner, LAYERS, DistractorsCfg(least=3, most=6)) == all_three
 
 
-def test_values_that_do_not_fit_stop_the_run_and_the_error_names_their_source():
-    cfg, rule = config(), {"view": "drawer", "attribute": "joint_friction", "distribution": 1.0}
-    cfg.randomization = RandomizationCfg(source="data:3", recorded={"rules": [rule], "firings": [[0, 0, [1.0, 2.0]]]})
-    message = r"A firing of drawer\.joint_friction on_env_reset\(\) has shape \(1, 2\) for 1 members of 1 values\."
+def test_recorded_values_that_do_not_fit_are_refused(record: EpisodeRecord) -> None:
+    firings = [[0, 0, [1.0, 2.0]]]
+    odd = replace(record, applied={**record.applied, "firings": firings})
+    with (
+        EpisodeRunner(config()) as runner,
+        pytest.raises(RecordingError, match=r"joint_friction .* has shape \(1, 2\)"),
+    ):
+        replay_record(runner, odd)
+
+
+@pytest.mark.slow
+def test_a_missing_or_unrandomized_episode_is_refused_as_a_source(
+    record: EpisodeRecord, plain: EpisodeRecord, tmp_path: Path
+) -> None:
+    for name, made in (("varied", record), ("plain", plain)):
+        with DataSet.create_or_resume(tmp_path / name, header=header_of(config()), info={}) as data_set:
+            data_set.write(made)
+    for source, message in (
+        ("varied:7", r"Episode 7 is not in '.*varied'\. It has 1 episodes\. Name one of them\."),
+        ("plain:0", "is an episode in which nothing was randomized. Name one that was made with a randomization."),
+        ("varied", "is not an episode. Expected DATA:NUMBER, or the folder of an episode."),
+    ):
+        with pytest.raises(ConfigError, match=message) as caught:
+            config(f"randomization.from='{tmp_path}/{source}'")
+        assert caught.value.message.startswith(f"randomization.from='{tmp_path}/{source}'")
+
+
+@pytest.mark.parametrize(
+    ("rule", "values", "message"),
+    [
+        (
+            {"view": "drawer", "attribute": "joint_friction", "distribution": 1.0},
+            [1.0, 2.0],
+            r"A firing of drawer\.joint_friction on_env_reset\(\) has shape \(1, 2\) for 1 members of 1 values\.",
+        ),
+        (
+            {"view": "microwave", "attribute": "joint_friction", "distribution": 1.0},
+            [1.0],
+            r"its rules\[0\]\.view='microwave' is not a view of this episode\. Known: simulation_context, drawer, ",
+        ),
+    ],
+)
+def test_values_that_do_not_fit_stop_the_run_and_the_error_names_their_source(
+    rule: dict, values: list[float], message: str
+) -> None:
+    cfg = config()
+    cfg.randomization = RandomizationCfg(source="data:3", recorded={"rules": [rule], "firings": [[0, 0, values]]})
     advice = r"Name an episode of the same robot and objects, or keep the object the same by object\.instance\.$"
     with (
         EpisodeRunner(cfg) as runner,
@@ -196,11 +263,25 @@ def test_values_that_do_not_fit_stop_the_run_and_the_error_names_their_source():
         runner.run(0)
 
 
+def test_tendons_are_declared_in_the_configuration() -> None:
+    cfg = config(
+        "randomization.views=[{name: spring, body: drawer, tendons: [{joints: [drawer_slide], coefficients: [1.0]}]}]",
+        "randomization.rules=[{view: spring, attribute: tendon_stiffnesses, distribution: 20.0}]",
+    )
+    with EpisodeRunner(cfg) as runner:
+        episode = runner.episode(0)
+        assert episode.cfg.object.name == "drawer"
+        episode.begin()
+        (rule,) = episode.randomization.applied()["rules"]
+        assert rule["attribute"] == "tendon_stiffnesses"
+
+
 @pytest.mark.slow
-def test_the_full_group_stays_inside_what_the_design_allows():
+@pytest.mark.parametrize("name", [pytest.param("light", marks=pytest.mark.heavy), "full"])
+def test_a_group_stays_inside_what_the_design_allows(name: str) -> None:
     """Friction of hinges and slides, efforts within the data sheet, and the product of two frictions."""
-    with EpisodeRunner(config("randomization=full")) as runner:
-        for number in range(10):
+    with EpisodeRunner(config(f"randomization={name}")) as runner:
+        for number in range(20):
             episode = runner.episode(number)
             episode.reset()
             scene = episode.scene
@@ -220,6 +301,47 @@ def test_the_full_group_stays_inside_what_the_design_allows():
 def _resets(randomization: object) -> list[tuple[dict, list[float]]]:
     applied = randomization.applied()  # type: ignore[attr-defined]
     return [(applied["rules"][rule], values) for step, rule, values in applied["firings"] if step == 0]
+
+
+SAID = re.compile(
+    r"  (at reset|every (\d+) control steps \(([\d.]+) s\)): ([\w.]+) (\w+) (\w+)\((.*)\)( -> .*)? \[[^\[]*\]"
+)
+
+
+def test_the_listing_has_one_line_per_rule_with_its_time() -> None:
+    """All that `unlatch plan randomization=full` prints of it."""
+    with EpisodeRunner(config("randomization=full")) as runner:
+        episode = runner.episode(0)
+        episode.reset()
+    made = episode.randomization
+    title, *lines, distractors = made.lines()
+    applied = made.applied()
+    layers = [applied, applied["sensors"], applied["visuals"]]
+    rules = [rule for layer in layers for rule in layer["rules"]]
+    at_reset = [{rule: values for step, rule, values in layer["firings"] if step == 0} for layer in layers]
+    wrote = [
+        found.get(index) for layer, found in zip(layers, at_reset, strict=True) for index in range(len(layer["rules"]))
+    ]
+    assert title == f"randomization full: {len(rules)} rules"
+    assert len(lines) == len(rules) >= 19
+    assert distractors == f"  distractors: {len(applied['visuals']['distractors'])}"
+    for line, rule, values in zip(lines, rules, wrote, strict=True):
+        said = SAID.fullmatch(line)
+        assert said, line
+        when, interval, seconds, what, operation, kind, parameters, became = said.groups()
+        assert what == f"{rule['view']}.{rule['attribute']}"
+        assert (operation, kind) == (rule["operation"], rule["distribution"]["type"])
+        for name, value in rule["distribution"].items():
+            assert name == "type" or f"{name} {value}" in parameters
+        if rule["gate"] == "on_env_reset":
+            assert when == "at reset"
+            shown = ", ".join(f"{value:.4g}" for value in values[:6]) + (", ..." if len(values) > 6 else "")
+            assert became.startswith(" -> [")
+            assert became.endswith(f"] became [{shown}]")
+        else:
+            assert int(interval) == rule["interval"]
+            assert float(seconds) == pytest.approx(rule["interval"] / 60, rel=0.01)
+            assert (became, values) == (None, None)
 
 
 # What planners are told and what lies between commands and motors: drawn, recorded, replayed, judged on the truth.
@@ -247,7 +369,7 @@ def told_the_truth() -> EpisodeRecord:
 
 
 @pytest.mark.slow
-def test_perception_noise_changes_the_plan_and_no_other_draw(told_the_truth):
+def test_perception_noise_changes_the_plan_and_no_other_draw(told_the_truth: EpisodeRecord) -> None:
     record = made("randomization.perception.position_std_m=0.003", "randomization.perception.keypoint_std_m=0.001")
     assert_verified(record)
     assert record.layout == told_the_truth.layout
@@ -264,7 +386,7 @@ def test_perception_noise_changes_the_plan_and_no_other_draw(told_the_truth):
 
 
 @pytest.mark.slow
-def test_the_planner_gets_the_perceived_opening(told_the_truth):
+def test_the_planner_gets_the_perceived_opening(told_the_truth: EpisodeRecord) -> None:
     """A drawer that it takes for 20 mm further out is grasped 20 mm further out."""
     record = made(rules=(FRICTION, "{view: drawer, attribute: seen_joints, distribution: [0.02]}"))
     assert_verified(record)
@@ -279,7 +401,7 @@ def test_the_planner_gets_the_perceived_opening(told_the_truth):
 
 
 @pytest.mark.slow
-def test_success_is_judged_by_the_true_positions():
+def test_success_is_judged_by_the_true_positions() -> None:
     """Told 15 cm beside the truth, the planner finds a way and the hand closes on nothing."""
     rule = "{view: drawer, attribute: seen_position, distribution: [0.0, 0.0, 0.15]}"
     record = made(rules=(rule,))
@@ -290,7 +412,7 @@ def test_success_is_judged_by_the_true_positions():
 
 
 @pytest.mark.slow
-def test_errors_of_encoders_and_commands_are_recorded_and_replayed_exactly(told_the_truth):
+def test_errors_of_encoders_and_commands_are_recorded_and_replayed_exactly(told_the_truth: EpisodeRecord) -> None:
     with EpisodeRunner(with_rules(FRICTION, *SIGNALS)) as runner:
         record = runner.run(0)
         deviation = replay_deviation(runner, record, ReplayMode.action)
@@ -308,16 +430,3 @@ def test_errors_of_encoders_and_commands_are_recorded_and_replayed_exactly(told_
     )
     assert np.abs(targets[0] - q[1] - offset).max() < 1.5e-3
     assert np.abs(offset).max() > 2e-3
-
-
-def test_tendons_are_declared_in_the_configuration():
-    cfg = config(
-        "randomization.views=[{name: spring, body: drawer, tendons: [{joints: [drawer_slide], coefficients: [1.0]}]}]",
-        "randomization.rules=[{view: spring, attribute: tendon_stiffnesses, distribution: 20.0}]",
-    )
-    with EpisodeRunner(cfg) as runner:
-        episode = runner.episode(0)
-        assert episode.cfg.object.name == "drawer"
-        episode.begin()
-        (rule,) = episode.randomization.applied()["rules"]
-        assert rule["attribute"] == "tendon_stiffnesses"

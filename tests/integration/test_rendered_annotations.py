@@ -33,7 +33,7 @@ def rendered(tmp_path_factory: pytest.TempPathFactory, collected: Callable[..., 
     return out
 
 
-def test_every_frame_has_its_annotations(rendered):
+def test_every_frame_has_its_annotations(rendered: Path):
     found = RenderSet.open(rendered).episode(0).annotations("front")
     data_set = DataSet.open(rendered)
     record = data_set.read(0)
@@ -59,7 +59,12 @@ def test_every_frame_has_its_annotations(rendered):
                 np.testing.assert_allclose(shot.T_world_camera @ value, recorded, atol=1e-9)
 
 
-def test_a_fisheye_has_annotations_labels_and_points(rendered):
+def test_the_error_for_missing_annotations_says_how_to_render_them(rendered: Path):
+    with pytest.raises(RecordingError, match=r"no annotations of camera 'side'.*modalities=\[boxes_2d_loose"):
+        RenderSet.open(rendered).episode(0).annotations("side")
+
+
+def test_a_fisheye_has_annotations_labels_and_points(rendered: Path):
     small = ["cameras.0.width=48", "cameras.0.height=48"]
     asked = ["modalities=[boxes_2d_tight,keypoints,point_cloud,depth]", "name=wide", "executor=serial"]
     assert render([str(rendered), "cameras=[fisheye]", *asked, *small]) == 0
@@ -85,3 +90,16 @@ def test_a_fisheye_has_annotations_labels_and_points(rendered):
     named = {category["name"] for category in coco["categories"]}
     assert "drawer" in named
     assert not named & {"table", "floor"}
+
+
+def test_annotators_of_plugins_are_listed_without_a_record(monkeypatch: pytest.MonkeyPatch):
+    from unlatch.simcore.catalogs import ANNOTATORS
+    from unlatch.simcore.recording.modality import ANNOTATIONS, annotation_names
+    from unlatch.simcore.registry import CatalogEntry
+    from unlatch.workflows.images.render_config import ImagesCfg
+
+    entries = {**ANNOTATORS.entries(), "mine": CatalogEntry("a.b:C", "", origin="a-plugin")}
+    monkeypatch.setattr(ANNOTATORS, "_all", entries)
+    assert annotation_names() == (*ANNOTATIONS, "mine")
+    assert ImagesCfg(modalities=["mine", "point_cloud"]).annotators == ["mine"]
+    assert ImagesCfg(modalities=["mine", "point_cloud"]).images == ["distance"]

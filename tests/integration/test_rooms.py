@@ -9,14 +9,16 @@ import pytest
 from unlatch.configs.schema import Scenery
 from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.catalogs import RENDERERS
-from unlatch.simcore.errors import WorldError
+from unlatch.simcore.errors import ConfigError, WorldError
 from unlatch.simcore.sim.renderers.renderer import RenderRequest
 from unlatch.simcore.sim.renderers.software import SoftwareRenderer
 from unlatch.simcore.sim.visuals.pictures import link_labels, require_visuals, visible_links
+from unlatch.simcore.sim.visuals.visual_shapes import Light
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.episode import room_parts as pictures
 from unlatch.workflows.episode.visual_views import Room
 from unlatch.workflows.runs.loading import load
+from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.viewing.scene_picture import DrawnScene, open_scene
 
 pytestmark = pytest.mark.integration
@@ -59,7 +61,7 @@ def show(drawn: DrawnScene, kind: Scenery, seed: int) -> dict[str, tuple[object,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_room_is_a_function_of_its_kind_and_seed(drawn, kind):
+def test_a_room_is_a_function_of_its_kind_and_seed(drawn: DrawnScene, kind: Scenery) -> None:
     first, light = show(drawn, kind, 1), drawn.world.light
     assert show(drawn, kind, 1) == first
     assert drawn.world.light == light
@@ -67,7 +69,7 @@ def test_a_room_is_a_function_of_its_kind_and_seed(drawn, kind):
     assert all(body.semantic_class for body in drawn.world.scenery.values())
 
 
-def test_a_room_has_no_colliders_and_no_mass(drawn):
+def test_a_room_has_no_colliders_and_no_mass(drawn: DrawnScene) -> None:
     show(drawn, Scenery.kitchen, 3)
     client = drawn.world.client
     for body in drawn.world.scenery.values():
@@ -75,14 +77,37 @@ def test_a_room_has_no_colliders_and_no_mass(drawn):
         assert p.getDynamicsInfo(body.body_id, -1, physicsClientId=client)[0] == 0.0
 
 
+def test_without_a_room_the_world_is_empty_again(drawn: DrawnScene) -> None:
+    room = Room(drawn.episode.scene, Scenery.office, 0)
+    room.show()
+    assert drawn.world.scenery
+    room.hide()
+    assert not drawn.world.scenery
+    assert drawn.world.light == Light()
+
+
 @pytest.mark.slow
-def test_another_renderer_sees_the_same_links_and_depths_of_a_room(drawn):
+def test_the_states_of_an_episode_do_not_depend_on_the_room() -> None:
+    states = []
+    for scenery in ("none", "kitchen"):
+        with EpisodeRunner(load("open_drawer", f"scenery={scenery}")) as runner:
+            episode = runner.episode(0)
+            episode.begin()
+            states.append(episode.frames.recorder.arrays())
+    assert states[0].keys() == states[1].keys()
+    for key, values in states[0].items():
+        np.testing.assert_array_equal(values, states[1][key])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["pygfx"])
+def test_another_renderer_sees_the_same_links_and_depths_of_a_room(drawn: DrawnScene, name: str) -> None:
     world = drawn.world
     show(drawn, Scenery.workshop, 0)
     require_visuals(world)
     request = RenderRequest(Pinhole.from_fov(160, 120, 0.8), drawn.view.T_world_camera, 0.02, 10.0, colours=False)
     expected = SoftwareRenderer().render(world, request)
-    renderer = RENDERERS.load("pygfx")()
+    renderer = RENDERERS.load(name)()
     try:
         renderer.open(world)
     except WorldError as exc:
@@ -97,7 +122,7 @@ def test_another_renderer_sees_the_same_links_and_depths_of_a_room(drawn):
 
 
 @pytest.mark.slow
-def test_a_rule_of_the_scenery_draws_a_room_and_its_number_is_recorded():
+def test_a_rule_of_the_scenery_draws_a_room_and_its_number_is_recorded() -> None:
     with open_scene(load("open_drawer", ONLY_A_ROOM), 0, renderer="software") as scene:
         applied = scene.episode.randomization.applied()["visuals"]
         (number,) = applied["firings"][0][2]
@@ -110,7 +135,7 @@ def test_a_rule_of_the_scenery_draws_a_room_and_its_number_is_recorded():
         assert bodies_of_room(scene.world) == drawn_room
 
 
-def test_rules_of_floor_and_walls_replace_the_room():
+def test_rules_of_floor_and_walls_replace_the_room() -> None:
     rule = "randomization.rules=[{view: floor, attribute: tint, distribution: 1.0}]"
     with open_scene(load("open_drawer", rule, "scenery=kitchen"), 0, renderer="software") as scene:
         assert not [name for name in scene.world.scenery if name.startswith("room_")]
@@ -118,10 +143,16 @@ def test_rules_of_floor_and_walls_replace_the_room():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("task", "kind"), [("open_drawer", Scenery.kitchen), ("open_refrigerator", Scenery.office)])
-def test_furniture_does_not_hide_robot_and_object_from_the_view_of_a_scene(task, kind):
+@pytest.mark.parametrize("task", ["open_drawer", "open_refrigerator"])
+@pytest.mark.parametrize("kind", [Scenery.kitchen, Scenery.office])
+def test_furniture_does_not_hide_robot_and_object_from_the_view_of_a_scene(task: str, kind: Scenery) -> None:
     with open_scene(load(task, f"scenery={kind.value}"), 0, renderer="software") as drawn_scene:
         seen = visible_links(drawn_scene.world, drawn_scene.view, width=160, height=120)
         scene = drawn_scene.episode.scene
         for body in (scene.robot.body, *(item.body for item in scene.objects.values())):
             assert sum(seen.get(body.label(link), 0) for link in body.link_names) > 0.02 * 160 * 120
+
+
+def test_a_misspelt_room_is_reported() -> None:
+    with pytest.raises(ConfigError, match="kitchn"):
+        load("open_drawer", "scenery=kitchn")

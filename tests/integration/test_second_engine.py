@@ -1,5 +1,7 @@
 """A recorded opening in a second engine: `benchmarks/mujoco_replay.py`."""
 
+import re
+import sys
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -12,6 +14,8 @@ import pytest
 import unlatch
 from unlatch.robots.description import base_pose
 from unlatch.robots.models import model_path
+from unlatch.simcore.errors import PluginError
+from unlatch.simcore.registry import install_command
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.tasks.layout import Layout
 from unlatch.workflows.runs.recorded_config import config_of
@@ -65,8 +69,9 @@ def bullet_dynamics(world, robot, rng):
 
 @pytest.mark.slow
 @pytest.mark.integration
-def test_mass_matrix_and_bias_torques_of_a_robot_are_those_of_bullet(engine):
-    robot, rng = unlatch.load("open_microwave", "robot=xarm6").robot, np.random.default_rng(0)
+@pytest.mark.parametrize("name", ["franka_panda", "xarm6"])
+def test_mass_matrix_and_bias_torques_of_a_robot_are_those_of_bullet(name, engine):
+    robot, rng = unlatch.load("open_microwave", f"robot={name}").robot, np.random.default_rng(0)
     scene = engine.build_mujoco_scene(robot, {}, Layout({}, {}))
     with World(WorldCfg()) as world:
         joints, q, dq, bullet, bias = bullet_dynamics(world, robot, rng)
@@ -80,3 +85,28 @@ def test_mass_matrix_and_bias_torques_of_a_robot_are_those_of_bullet(engine):
     mass = columns[np.ix_(dofs, dofs)] - np.diag(scene.model.dof_armature[dofs])  # Bullet's loader knows no armature
     np.testing.assert_allclose(mass, bullet, atol=1e-9)
     np.testing.assert_allclose(data.qfrc_bias[dofs], bias, atol=1e-9)
+
+
+def test_a_hand_without_a_skill_grips_as_hard_as_the_others_within_its_bounds(engine):
+    robot = unlatch.load("open_microwave", "robot=dual_panda").robot
+    entries = [{"arm": "left", "grip_force_n": force_n} for force_n in (31.0, 42.0)]
+    right = replace(robot.arms[1], gripper=replace(robot.arms[1].gripper, grip_force_n=40.0))
+    for arms, expected in ((robot.arms, [42.0, 42.0]), ([robot.arms[0], right], [42.0, 40.0])):
+        found = engine.with_grip_forces(replace(robot, arms=arms), entries)
+        assert [arm.gripper.grip_force_n for arm in found.arms] == expected
+    assert engine.with_grip_forces(robot, [{"arm": "left"}]) == robot
+
+
+def test_a_benchmark_that_replays_nothing_fails(monkeypatch, engine, capsys):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    benchmark = import_module("second_engine")
+    monkeypatch.setattr(benchmark, "run_entry", lambda entry, cfg: benchmark.Result(entry, cfg.n))
+    assert benchmark.main(["tasks=open_drawer"]) == benchmark.BELOW_AIM
+    assert "1 entries, pooled: - reach the goal" in capsys.readouterr().out
+
+
+def test_a_missing_mujoco_names_the_extra(engine, monkeypatch):
+    robot = unlatch.load("open_microwave").robot
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(PluginError, match=re.escape(install_command("bench"))):
+        engine.build_mujoco_scene(robot, {}, Layout({}, {}))

@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.integration.episodes import assert_replays, assert_success, assert_verified, run
+from tests.integration.episodes import assert_replays, assert_success, assert_verified, run, same_bits
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.verdict import recompute_success
 from unlatch.skills.close import Close
 from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.skills.open import Open
@@ -25,7 +26,7 @@ def microwave(*overrides: str) -> CollectCfg:
 
 
 @pytest.mark.parametrize(("y", "nearest"), [(0.2, "left"), (-0.4, "right")])
-def test_the_nearest_arm_acts_where_none_is_named(y, nearest):
+def test_the_nearest_arm_acts_where_none_is_named(y: float, nearest: str):
     cfg = microwave(f"task.regions.0.center_m=[0.7,{y}]", "task.regions.0.half_extent_m=[0.0,0.0]")
     with EpisodeRunner(cfg) as runner:
         episode = runner.episode(0)
@@ -34,19 +35,21 @@ def test_the_nearest_arm_acts_where_none_is_named(y, nearest):
 
 
 @pytest.mark.slow
-def test_a_named_arm_acts():
-    cfg = microwave("skills.0.arm=left")
+@pytest.mark.parametrize("arm", ["left", pytest.param("right", marks=pytest.mark.heavy)])
+def test_a_named_arm_acts(arm: str):
+    cfg = microwave(f"skills.0.arm={arm}")
     record = run(cfg)
     assert_success(record, cfg)
-    assert record.skills[0]["arm"] == "left"
-    targets = [record.arrays[f"actions.dual_panda.{arm}.joint_targets"] for arm in ("left", "right")]
-    left, right = (np.ptp(each, axis=0).max() for each in targets)
-    assert left > 0.3
-    assert right == 0.0
+    assert record.skills[0]["arm"] == arm
+    other = "right" if arm == "left" else "left"
+    moved = {name: np.ptp(record.arrays[f"actions.dual_panda.{name}.joint_targets"], axis=0) for name in (arm, other)}
+    assert moved[arm].max() > 0.3
+    assert moved[other].max() == 0.0
+    assert_replays(record, cfg)
 
 
 @pytest.mark.slow
-def test_a_search_tries_the_nearest_arm_first_and_then_the_other(monkeypatch):
+def test_a_search_tries_the_nearest_arm_first_and_then_the_other(monkeypatch: pytest.MonkeyPatch):
     cfg = microwave()
     cfg = replace(cfg, skills=[LayoutSearchCfg(name="artpreplan", objects=["microwave"], candidates=2), *cfg.skills])
     tried: list[str] = []
@@ -86,6 +89,13 @@ def test_the_other_arm_is_an_obstacle():
         assert skill.context.checker.deepest_collision(np.array(left.cfg.home)) is None
 
 
+def test_records_of_one_arm_have_no_keys_for_arms(episode: Callable[..., EpisodeRecord]):
+    record = episode("open_microwave")
+    assert not {"arm", "stage"} & set(record.skills[0])
+    found = sorted(key for key in record.arrays if key.startswith("skills."))
+    assert found == ["skills.command_index", "skills.index", "skills.phase"]
+
+
 def carton(*, search: bool = False) -> CollectCfg:
     cfg = load("close_carton_both", "object.instance=3")
     return cfg if search else replace(cfg, skills=cfg.skills[1:])
@@ -101,7 +111,7 @@ def pushed(episode: Callable[..., EpisodeRecord]) -> EpisodeRecord:
     return episode("close_carton_both", "object.instance=3")
 
 
-def test_both_arms_act_at_the_same_time(pushed):
+def test_both_arms_act_at_the_same_time(pushed: EpisodeRecord):
     assert pushed.success, pushed.evidence
     search, left, right = pushed.skills
     assert (left["arm"], right["arm"]) == ("left", "right")
@@ -117,7 +127,7 @@ def test_both_arms_act_at_the_same_time(pushed):
     assert pushes.any()
 
 
-def test_a_record_has_the_status_of_each_arm(pushed):
+def test_a_record_has_the_status_of_each_arm(pushed: EpisodeRecord):
     _, left, right = pushed.skills
     for index, skill in ((1, left), (2, right)):
         own = pushed.arrays[f"skills.{skill['arm']}.index"]
@@ -129,8 +139,25 @@ def test_a_record_has_the_status_of_each_arm(pushed):
 
 
 @pytest.mark.slow
-def test_a_replay_is_exact(pushed):
+def test_replay_and_second_run_are_exact(pushed: EpisodeRecord):
     assert_replays(pushed, carton(search=True))
+    assert same_bits(run(carton(search=True)), pushed)
+
+
+def test_each_is_judged_by_the_views_of_its_own_arm(pushed: EpisodeRecord):
+    _, left, right = pushed.skills
+    row = (left["frame_start"] + min(left["frame_end"], right["frame_end"])) // 2
+    for view, results in (
+        ("left.carton.fingers_base", (True, False, True)),
+        ("right.carton.fingers_base", (True, True, False)),
+        ("environment", (True, False, False)),
+    ):
+        key = f"contacts.dual_panda.{view}.force_max_n"
+        force = pushed.arrays[key].copy()
+        force[row] = 50.0
+        verdict = recompute_success(replace(pushed, arrays={**pushed.arrays, key: force}))
+        assert (verdict.code, verdict.skills) == ("collision", results)
+        assert verdict.evidence["view"] == f"dual_panda.{view}"
 
 
 def on_the_right(monkeypatch: pytest.MonkeyPatch, after_s: float, act: Callable[[Close], None]) -> None:
@@ -146,7 +173,7 @@ def on_the_right(monkeypatch: pytest.MonkeyPatch, after_s: float, act: Callable[
 
 
 @pytest.mark.slow
-def test_a_skill_that_fails_ends_the_chain_with_its_index_and_arm(monkeypatch):
+def test_a_skill_that_fails_ends_the_chain_with_its_index_and_arm(monkeypatch: pytest.MonkeyPatch):
     def fail(skill: Close) -> None:
         skill.fail("motion_blocked", "not further")
         skill.executor.stop()
@@ -158,6 +185,15 @@ def test_a_skill_that_fails_ends_the_chain_with_its_index_and_arm(monkeypatch):
     assert [(skill["success"], skill["broken_off"]) for skill in record.skills] == [(False, True), (False, True)]
     assert record.skills[0]["frame_end"] == record.skills[1]["frame_end"] == record.n_actions
     assert_verified(record, tried_once())
+
+
+@pytest.mark.slow
+def test_a_failure_at_the_end_of_one_arm_stops_the_other(monkeypatch: pytest.MonkeyPatch):
+    on_the_right(monkeypatch, 1.0, lambda skill: skill.executor.stop())
+    record = run(tried_once())
+    assert (record.code, record.evidence["skill"], record.evidence["arm"]) == ("not_reached", 1, "right")
+    assert [skill["broken_off"] for skill in record.skills] == [True, False]
+    assert assert_verified(record, tried_once()).skills == (None, False)
 
 
 def refuse_right(monkeypatch: pytest.MonkeyPatch, times: int) -> list[tuple[str, str]]:
@@ -181,7 +217,7 @@ def refuse_right(monkeypatch: pytest.MonkeyPatch, times: int) -> list[tuple[str,
 
 
 @pytest.mark.slow
-def test_the_first_arm_takes_another_strategy_where_the_second_finds_no_plan(monkeypatch):
+def test_the_first_arm_takes_another_strategy_where_the_second_finds_no_plan(monkeypatch: pytest.MonkeyPatch):
     with EpisodeRunner(carton()) as runner:
         episode = runner.episode(0)
         episode.begin()
@@ -198,6 +234,16 @@ def test_the_first_arm_takes_another_strategy_where_the_second_finds_no_plan(mon
 
 
 @pytest.mark.slow
+def test_the_reason_of_the_second_arm_is_recorded_where_no_strategy_leaves_it_room(monkeypatch: pytest.MonkeyPatch):
+    refuse_right(monkeypatch, 1000)
+    record = run(carton())
+    assert (record.code, record.evidence["arm"], record.evidence["skill"]) == ("path_infeasible", "right", 1)
+    assert record.evidence["message"] == "no room beside the left arm"
+    assert [skill["broken_off"] for skill in record.skills] == [True, True]
+    assert_verified(record, carton())
+
+
+@pytest.mark.slow
 def test_a_sequence_continues_while_the_other_arm_acts():
     cfg = tried_once()
     left, right = cfg.skills
@@ -207,3 +253,23 @@ def test_a_sequence_continues_while_the_other_arm_acts():
     assert record.skills[2]["frame_start"] == record.skills[0]["frame_end"]
     assert record.skills[1]["frame_start"] == record.skills[0]["frame_start"]
     assert_verified(record, cfg)
+
+
+@pytest.mark.slow
+def test_a_policy_is_judged_by_both_stages(pushed: EpisodeRecord):
+    from unlatch.workflows.gym.env import UnlatchEnv
+
+    env = UnlatchEnv("close_carton_both", overrides=["object.instance=3", "seed=0"])
+    env.reset(seed=0, options={"episode": 0})
+    assert [stage.arm for stage in env.episode.judge.current] == ["left", "right"]
+    keys = [
+        f"actions.dual_panda.{arm}.{key}" for arm in ("left", "right") for key in ("joint_targets", "gripper_target")
+    ]
+    over, info = False, {}
+    for action in np.hstack([pushed.arrays[key] for key in keys])[pushed.skills[1]["frame_start"] :]:
+        _, _, over, _, info = env.step(action)
+        if over:
+            break
+    env.close()
+    assert over
+    assert info["success"]

@@ -31,6 +31,21 @@ def test_a_box_that_slides_as_its_lid_is_pulled_fails_with_moved_object(slid):
         assert verdict.evidence[key] == pytest.approx(slid.evidence[key], abs=1e-12)
 
 
+def test_a_record_that_denies_the_motion_of_the_box_is_judged_otherwise(slid):
+    places = slid.arrays["objects.box.root_position"].copy()
+    quats = slid.arrays["objects.box.root_quat_xyzw"].copy()
+    entry = next(each for each in slid.skills if each["name"] == "open")
+    start = slice(entry["frame_start"], None)
+    ((row, moved_m, turned),) = moved_object_rows(slid, entry, start)
+    assert row + 1 == slid.evidence["frame"]
+    assert moved_m > 0.02 or turned > 0.1
+    slid.arrays["objects.box.root_position"][:] = places[0]
+    slid.arrays["objects.box.root_quat_xyzw"][:] = quats[0]
+    assert moved_object_rows(slid, entry, start) == []
+    assert recompute_success(slid).code != "moved_object"
+    slid.arrays["objects.box.root_position"][:], slid.arrays["objects.box.root_quat_xyzw"][:] = places, quats
+
+
 def test_a_fastened_object_is_never_said_to_have_moved():
     with EpisodeRunner(unlatch.load("open_box", seed=1)) as runner:
         record = runner.run(0)

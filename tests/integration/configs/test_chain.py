@@ -63,28 +63,43 @@ def test_a_single_arms_list_reads_too():
     assert stages_of(chain) == [[[0, 1]]]
 
 
-FORM = "Expected a list of mappings from arms to lists of entries."
-
-
 @pytest.mark.parametrize(
     ("skills", "message"),
     [
-        ([{"dual_pnda": [{"left": [entry()]}]}], ".dual_pnda is not the robot of this episode. Did you mean"),
-        ([{"dual_panda": [{"left": [entry()]}, {"lefd": [entry()]}]}], ".dual_panda[1].lefd is not an arm of"),
-        ([{"dual_panda": {"left": [entry()]}}], f".dual_panda has the wrong type. {FORM} Change it."),
-        ([{"dual_panda": []}], f".dual_panda is empty. {FORM}"),
-        ([{"dual_panda": [[]]}], ".dual_panda[0] has the wrong type. Expected a mapping from arms"),
-        ([{"dual_panda": [{}]}], ".dual_panda[0] is empty. Expected a mapping from arms"),
-        ([{"dual_panda": [{"left": []}]}], ".dual_panda[0].left is empty. Expected a list of entries."),
-        ([{"dual_panda": [{"left": [entry(arm="right")]}]}], ".dual_panda[0].left[0].arm='right' contradicts its list"),
-        ([{"dual_panda": [{"left": [entry()]}]}] * 2, " is a second list of stages. Expected one for the robot."),
-        ([entry(stage=1)], ".stage=1 is given. Expected no number"),
+        (
+            [{"dual_pnda": [{"left": [entry()]}]}],
+            "skills[0].dual_pnda is not the robot of this episode. Did you mean 'dual_panda'? Expected 'dual_panda'. "
+            "Rename it, or set robot=dual_pnda.",
+        ),
+        (
+            [{"dual_panda": [{"left": [entry()]}, {"lefd": [entry()]}]}],
+            "skills[0].dual_panda[1].lefd is not an arm of 'dual_panda'. Did you mean 'left'? Arms: left, right. "
+            "Rename it.",
+        ),
+        (
+            [{"dual_panda": {"left": [entry()]}}],
+            "skills[0].dual_panda has the wrong type. Expected a list of mappings from arms to lists of entries. "
+            "Change it.",
+        ),
+        ([{"dual_panda": []}], "skills[0].dual_panda is empty. Expected a list of mappings"),
+        ([{"dual_panda": [[]]}], "skills[0].dual_panda[0] has the wrong type. Expected a mapping from arms"),
+        ([{"dual_panda": [{}]}], "skills[0].dual_panda[0] is empty. Expected a mapping from arms"),
+        ([{"dual_panda": [{"left": []}]}], "skills[0].dual_panda[0].left is empty. Expected a list of entries."),
+        (
+            [{"dual_panda": [{"left": [entry(arm="right")]}]}],
+            "skills[0].dual_panda[0].left[0].arm='right' contradicts its list, which is that of 'left'.",
+        ),
+        (
+            [{"dual_panda": [{"left": [entry()]}]}, entry(), {"dual_panda": [{"left": [entry()]}]}],
+            "skills[2] is a second list of stages. Expected one for the robot. Append its stages to those of",
+        ),
+        ([entry(stage=1)], "skills[0].stage=1 is given. Expected no number"),
     ],
 )
 def test_what_is_wrong_with_the_form_is_said(skills: list[Any], message: str):
     with pytest.raises(ConfigError) as caught:
         check_chain_form(plain(*skills))
-    assert caught.value.message.startswith(f"skills[{len(skills) - 1}]{message}")
+    assert caught.value.message.startswith(message)
 
 
 def test_an_entry_without_a_name_is_no_list_of_stages():

@@ -69,6 +69,13 @@ def test_the_standard_budget_is_the_planners_own():
 
 
 @pytest.mark.slow
+def test_quick_tries_less_and_thorough_more():
+    quick, standard, thorough = (read(f"planner={name}").planner for name in ("quick", "standard", "thorough"))
+    for key in ("goal_waves", "searches", "rescues", "motion_queries", "work"):
+        assert getattr(quick, key) < getattr(standard, key) < getattr(thorough, key)
+
+
+@pytest.mark.slow
 def test_chosen_groups_are_part_of_the_header_of_a_data_set():
     standard = header_of(read(""))["config"]
     chosen = header_of(read("camera=front planner=quick"))["config"]

@@ -1,5 +1,7 @@
 """YAML files and functions of other distributions make tasks and robots: found, listed, refused where they clash."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -127,6 +129,7 @@ def misspelt(): return {"defaults": ["open_drawer", "_self_"], "task": {"settle"
 def with_path(): return {"task": {"name": Path("x")}}
 def with_number(): return {"task": {1: "x"}}
 def with_resolver(): return {"defaults": ["open_drawer", "_self_"], "task": {"summary": "${oc.env:HOME}"}}
+def a_list(): return ["task"]
 def raises(): raise RuntimeError("no licence")
 def arm(): return dataclasses.replace(load_robot("franka_panda"), base_height_m=0.1)
 def no_robot(): return 3
@@ -189,7 +192,9 @@ def test_its_values_have_it_for_their_origin(with_functions: Callable[..., None]
 @pytest.mark.parametrize(
     ("target", "error", "message"),
     [
+        ("not_there", PluginError, r"'pull' of their_tasks cannot be loaded from '.*:not_there': AttributeError"),
         ("raises", PluginError, r"'pull' of their_tasks cannot be made by '.*:raises': RuntimeError: no licence"),
+        ("a_list", PluginError, r"'pull' of their_tasks, 'their_tasks:a_list', returns list\. Expected a Mapping"),
         ("with_path", PluginError, r"'pull' of .*, contains a \w*Path in 'task\.name'\. Expected values of YAML"),
         ("with_number", PluginError, r"contains the key 1 in 'task'\. Expected values of YAML"),
         ("misspelt", ConfigError, r"task\.settle is unknown.*settle_s.*\(in task/pull of their_tasks, their_t"),
@@ -203,6 +208,12 @@ def test_a_broken_one_is_named_and_stops_only_who_asks_for_it(
     assert compose("task=open_drawer").task.name == "open_drawer"
     with pytest.raises(error, match=message):
         load("pull")
+
+
+def test_one_made_for_another_version_is_named(with_functions: Callable[..., None]):
+    with_functions(requires="unlatch>=99", pull="pull")
+    with pytest.raises(PluginError, match=r"'pull' of their_tasks was made for unlatch >=99"):
+        compose("task=pull")
 
 
 def test_the_name_of_a_file_or_of_another_one_is_refused_with_both_origins(with_functions: Callable[..., None]):
@@ -227,9 +238,18 @@ def test_a_robot_made_in_python_needs_no_file(with_functions: Callable[..., None
     assert compose("task=open_drawer", "robot=tall_panda").robot.base_height_m == 0.1
 
 
-def test_a_broken_robot_is_named_and_stops_only_who_asks_for_it(with_functions: Callable[..., None]):
-    with_functions(group="robots", odd="no_robot")
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("raises", r"The robot 'odd' of their_tasks cannot be made by 'their_tasks:raises': RuntimeError: no licence"),
+        ("no_robot", r"The robot 'odd' of their_tasks, 'their_tasks:no_robot', returns int\. Expected a RobotCfg"),
+    ],
+)
+def test_a_broken_robot_is_named_and_stops_only_who_asks_for_it(
+    with_functions: Callable[..., None], target: str, message: str
+):
+    with_functions(group="robots", odd=target)
     assert "odd" in dict(list_robots())
     assert compose("task=open_drawer").robot.name == "franka_panda"
-    with pytest.raises(PluginError, match=r"'their_tasks:no_robot', returns int\. Expected a RobotCfg"):
+    with pytest.raises(PluginError, match=message):
         compose("task=open_drawer", "robot=odd")

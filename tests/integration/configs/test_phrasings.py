@@ -33,7 +33,7 @@ from unlatch.workflows.runs.loading import load
 TASKS = sorted(path.stem for path in (config_dir() / "task").glob("*.yaml"))
 CARRYING = ("pick", "place")
 """Skills that act on a whole object."""
-SEEDS = range(2)
+SEEDS = range(4)
 VERBS = re.compile(
     "(bin|clear|close|dial|drop|exchange|extend|fold|get|grab|grasp|grip|hold|lay|let|lift|look|lower|move|open|pack|pick|place|pull|press|push|put"
     "|raise|reach|rotate|set|shut|slide|steady|stow|store|swap|swing|take|throw|tidy|turn|twist|undo|unlatch|unlock|warm)\\b"
@@ -67,12 +67,21 @@ def check(texts: list[str], *, least: int) -> None:
     assert {text: found for text in texts if (found := list(mistakes(text)))} == {}
 
 
-def test_mistakes_are_found():
-    wrong = (
-        "open the door of the door|grip the knob on the of the oven|open  the door|open the drawer_2|the door is open"
-    )
-    wrong += "|close the lid of the pot lid|open the door door|open the drawer's upper drawer"
-    assert [text for text in wrong.split("|") if not list(mistakes(text))] == []
+@pytest.mark.parametrize(
+    "text",
+    [
+        "open the door of the door",
+        "close the lid of the pot lid",
+        "grip the knob on the of the oven",
+        "open  the door",
+        "open the drawer_2",
+        "the door is open",
+        "open the door door",
+        "open the drawer's upper drawer",
+    ],
+)
+def test_mistakes_are_found(text: str):
+    assert list(mistakes(text))
 
 
 def loaded(cfg: ObjectCfg, seed: int, folder: Path) -> ObjectAsset:
@@ -129,6 +138,11 @@ HELD = {
     "open_safe_by_dial": (
         [("rotate", "knob"), ("open", "door")],
         "turn the dial, then the lever, and pull the door of the safe open",
+    ),
+    "push_latch_cupboard": ([("press", "door"), ("open", "door")], "press the door of the cabinet and pull it open"),
+    "second_drawer_of_filing_cabinet": (
+        [("close", "drawer"), ("open", "drawer_2")],
+        "pull out the lower drawer of the filing cabinet",
     ),
     "toolbox_clasps": (
         [("rotate", "knob"), ("rotate", "knob_2"), ("open", "lid")],

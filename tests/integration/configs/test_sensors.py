@@ -50,6 +50,16 @@ def test_a_named_sensor_can_be_changed_and_others_added():
     assert [sensor.name for sensor in cfg.sensors] == ["front", "imu", "still"]
 
 
+@pytest.mark.slow
+def test_a_named_camera_of_images_can_be_changed_alone_and_is_a_sensor_of_its_name():
+    given = ["images.cameras=[wrist,front]", "images.cameras.0.width=160", "sensors=[front]", "sensors.0.height=99"]
+    cfg = read(*given, "render=true")
+    wrist, front = cfg.images.cameras
+    assert (wrist["name"], wrist["type"], wrist["width"]) == ("wrist", "camera", 160)
+    assert front["height"] == 99
+    assert read("images.cameras=[wrist]", "render=true").images.cameras == ["wrist"]
+
+
 def test_a_named_camera_of_images_is_the_one_of_the_set_of_cameras_when_it_is_changed():
     cfg = read("camera=realsense", "images.cameras=[wrist]", "images.cameras.0.scale=0.5", "render=true")
     (wrist,) = cfg.images.cameras

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +10,7 @@ import pytest
 
 from tests.integration.skills.planned import again, planned_skill
 from unlatch.objects.annotation import Openness
+from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.close import Close
 from unlatch.skills.commands import ManipKind, Phase
 from unlatch.solver.setting import SuccessMode
@@ -36,7 +37,21 @@ def skill(planned: Close) -> Iterator[Close]:
     made.object.set_joints({joint: s})
 
 
-def test_with_an_approach_width_the_part_is_grasped_led_and_let_go(skill, planned):
+def test_the_fingers_are_closed_throughout(planned: Close) -> None:
+    told = [(command.kind, command.phase) for command in planned.commands if command.phase is not Phase.transit]
+    assert told == [
+        (ManipKind.update_specific, Phase.idle),
+        (ManipKind.close_gripper, Phase.approach),
+        (ManipKind.update_specific, Phase.idle),
+        (ManipKind.close_gripper, Phase.follow),
+        (ManipKind.close_gripper, Phase.retreat),
+    ]
+    assert {command.kind for command in planned.commands if command.phase is Phase.transit} == {ManipKind.close_gripper}
+    assert planned.request().closed_gripper
+    assert not planned.finger_contact_required
+
+
+def test_with_an_approach_width_the_part_is_grasped_led_and_let_go(skill: Close, planned: Close) -> None:
     grasping = again(skill, approach_width_m=0.03)
     told = [command.kind for command in grasping.make_commands(planned.keyframe_plan)]
     assert told[-5:] == [
@@ -53,8 +68,8 @@ def test_with_an_approach_width_the_part_is_grasped_led_and_let_go(skill, planne
 
 
 def test_a_push_ends_at_closed_where_the_range_goes_on_and_at_a_force_or_without_a_touch_where_it_does_not(
-    skill, monkeypatch
-):
+    skill: Close, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ended: list[float] = []
     largest, mean = skill.views.fingers_link.force_max_n, skill.views.fingers_link.force_mean_n
     monkeypatch.setattr(type(skill.executor), "end_motion", lambda self: ended.append(skill.s))
@@ -84,7 +99,16 @@ def test_a_push_ends_at_closed_where_the_range_goes_on_and_at_a_force_or_without
     assert ended == [pytest.approx(inside)]
 
 
-def test_what_slides_is_pushed_by_a_hand_that_keeps_its_direction_or_as_the_setting_says(skill):
+def test_no_pair_may_touch_before_the_fingers_are_at_the_part(planned: Close) -> None:
+    before, after = (
+        command.params["allowed_pairs"] for command in planned.commands if command.kind is ManipKind.update_specific
+    )
+    assert before == []
+    assert {link for _, link in after} == {f"{planned.object_name}/{planned.part.link}"}
+    assert {finger for finger, _ in after} == set(planned.context.arm.cfg.gripper.finger_links)
+
+
+def test_what_slides_is_pushed_by_a_hand_that_keeps_its_direction_or_as_the_setting_says(skill: Close) -> None:
     assert [slip.mode.value for slip in skill.slips][:2] == ["fixed", "side"]
     assert skill.request().slips == skill.slips
     named = again(skill, slips=["side", "cone"]).request().slips
@@ -92,8 +116,14 @@ def test_what_slides_is_pushed_by_a_hand_that_keeps_its_direction_or_as_the_sett
     assert [slip.mode.value for slip in named] == ["side", "cone"]
 
 
+@pytest.mark.parametrize("opened", [0.3, -0.3])
+def test_a_slider_is_pushed_three_millimetres_past_closed(skill: Close, opened: float) -> None:
+    skill.part = replace(skill.part, openness=Openness(closed=0.1, open=0.1 + opened))
+    assert skill.default_target() == pytest.approx(0.1 - np.sign(opened) * 0.003)
+
+
 @pytest.mark.slow
-def test_a_door_is_pushed_a_little_more_than_a_degree_past_closed():
+def test_a_door_is_pushed_a_little_more_than_a_degree_past_closed() -> None:
     with EpisodeRunner(load("close_microwave")) as runner:
         episode = runner.episode(0)
         episode.begin()
@@ -104,7 +134,9 @@ def test_a_door_is_pushed_a_little_more_than_a_degree_past_closed():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("task", ["close_drawer", "close_microwave"])
-def test_a_part_that_its_catch_draws_to_its_stop_is_pressed_no_more(episode, task):
+def test_a_part_that_its_catch_draws_to_its_stop_is_pressed_no_more(
+    episode: Callable[..., EpisodeRecord], task: str
+) -> None:
     record = episode(task)
     assert record.success
     (skill,) = record.skills
@@ -119,7 +151,7 @@ def test_a_part_that_its_catch_draws_to_its_stop_is_pressed_no_more(episode, tas
     assert np.abs(s[-30:] - skill["s_closed"]).max() < 0.01
 
 
-def test_near_closed_is_closed_whatever_the_way_there(skill):
+def test_near_closed_is_closed_whatever_the_way_there(skill: Close) -> None:
     closed, allowed = skill.part.openness.closed, skill.cfg.planner_setting.success_threshold
     skill.object.set_joints({skill.part.joint: closed + skill.part.openness.sign * (allowed + 0.001)})
     failure = skill.unmet_condition()
@@ -135,7 +167,7 @@ def test_near_closed_is_closed_whatever_the_way_there(skill):
 
 
 @pytest.mark.parametrize("mode", [SuccessMode.dis_to_init, SuccessMode.fraction])
-def test_a_part_may_be_closed_by_a_distance_or_a_share_instead(skill, mode):
+def test_a_part_may_be_closed_by_a_distance_or_a_share_instead(skill: Close, mode: SuccessMode) -> None:
     asked = again(skill, success_mode=mode, success_threshold=0.05)
     openness = asked.part.openness
     unit = abs(openness.open - openness.closed) if mode is SuccessMode.fraction else 1.0
@@ -146,15 +178,9 @@ def test_a_part_may_be_closed_by_a_distance_or_a_share_instead(skill, mode):
     assert asked.unmet_condition() is None
 
 
-def test_a_joint_is_held_once_it_is_closed_and_only_where_the_setting_asks(skill):
+def test_a_joint_is_held_once_it_is_closed_and_only_where_the_setting_asks(skill: Close) -> None:
     asked = again(skill, update_art_joint=True)
     assert asked.held_joints() == {}
     asked.object.set_joints({asked.part.joint: asked.part.openness.closed})
     assert asked.held_joints() == {skill.object_name: frozenset((skill.part.joint,))}
     assert again(skill, update_art_joint=False).held_joints() == {}
-
-
-@pytest.mark.parametrize("opened", [0.3, -0.3])
-def test_a_slider_is_pushed_three_millimetres_past_closed(skill, opened):
-    skill.part = replace(skill.part, openness=Openness(closed=0.1, open=0.1 + opened))
-    assert skill.default_target() == pytest.approx(0.1 - np.sign(opened) * 0.003)

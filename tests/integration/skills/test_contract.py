@@ -140,6 +140,14 @@ def test_what_goes_wrong_on_the_way_does_not_make_a_plan_infeasible(fresh):
     assert fresh.is_done()
 
 
+def test_a_skill_decides_itself_when_a_command_is_done(fresh: Skill, monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh.commands = [dwelling(fresh), dwelling(fresh)]
+    fresh.start()
+    monkeypatch.setattr(fresh, "is_subtask_done", lambda: True)
+    fresh.update()
+    assert fresh.executor.index == 1
+
+
 def test_an_arm_that_stays_behind_its_target_for_half_a_second_is_blocked(fresh):
     fresh.commands = [dwelling(fresh)]
     fresh.start()

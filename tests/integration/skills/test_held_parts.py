@@ -35,3 +35,17 @@ def test_pulling_without_turning_the_lever_fails_and_says_why():
     assert "door is latched: lever at" in record.evidence["message"]
     assert np.abs(positions(record, "latched_door", "door")).max() < 0.02
     assert record.arrays["contacts.franka_panda.left.fingers.force_sustained_n"].max() < 100.0
+
+
+def test_a_button_is_pressed_before_the_door_is_led():
+    cfg = load("microwave_by_button", "seed=1")
+    record = run(cfg)
+    assert_success(record, cfg)
+    done = [(skill["name"], skill["part"]) for skill in record.skills if skill["name"] != "artpreplan"]
+    assert done == [("close", "door"), ("open", "door")]
+
+
+def test_a_childproof_cap_turns_closed_without_a_press():
+    cfg = load("object=childproof_bottle", "skill=close", "seed=1")
+    record = run(cfg)
+    assert_success(record, cfg)

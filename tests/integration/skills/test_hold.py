@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tests.integration.episodes import assert_success
+from tests.integration.episodes import assert_replays, assert_success
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.success_rules import HOLD_PHASE
 from unlatch.skills.commands import Phase
@@ -41,3 +41,7 @@ def test_the_lid_moves_only_while_the_handle_is_held(cfg, record):
     assert record.arrays[FORCE].ravel()[rows].min() > 10.0
     moving = np.flatnonzero(np.abs(np.diff(record.arrays["objects.pot.joint_positions"][:, 0])) > 1e-4)
     assert set(moving) <= set(rows)
+
+
+def test_its_replay_is_exact(cfg: CollectCfg, record: EpisodeRecord) -> None:
+    assert_replays(record, cfg)

@@ -60,7 +60,7 @@ def gone_home(request: pytest.FixtureRequest, folder: Path) -> tuple[CollectCfg,
     return cfg, run(cfg)
 
 
-def test_the_arm_is_back_and_both_judges_agree(gone_home):
+def test_the_arm_is_back_and_both_judges_agree(gone_home: tuple[CollectCfg, EpisodeRecord]) -> None:
     cfg, record = gone_home
     assert record.success, record.evidence
     first, home = record.skills
@@ -74,10 +74,27 @@ def test_the_arm_is_back_and_both_judges_agree(gone_home):
     assert recompute_success(record, criteria).success
 
 
-def test_an_arm_that_is_not_back_is_no_success_for_both_judges(gone_home):
+def test_the_gripper_stays_as_it_is(gone_home: tuple[CollectCfg, EpisodeRecord]) -> None:
+    _, record = gone_home
+    start = record.skills[1]["frame_start"]
+    targets = record.arrays["actions.franka_panda.left.gripper_target"]
+    np.testing.assert_array_equal(targets[start:], np.broadcast_to(targets[start - 1], targets[start:].shape))
+
+
+def test_an_arm_that_is_not_back_is_no_success_for_both_judges(
+    gone_home: tuple[CollectCfg, EpisodeRecord],
+) -> None:
     cfg, record = gone_home
     q = record.arrays[Q].copy()
     q[record.skills[1]["frame_end"], 3] += 0.05
     forged = replace(record, arrays={**record.arrays, Q: q})
     verdict = recompute_success(forged, CriteriaSource(cfg).derive(record))
     assert (verdict.success, verdict.code, verdict.evidence["name"]) == (False, "not_reached", "home")
+
+
+def test_a_record_cannot_leave_out_that_the_arm_must_go_home(gone_home: tuple[CollectCfg, EpisodeRecord]) -> None:
+    cfg, record = gone_home
+    first, home = record.skills
+    forged = replace(record, skills=[first, {key: value for key, value in home.items() if key != "goes_home"}])
+    (problem,) = CriteriaSource(cfg).derive(forged).differences(forged)
+    assert problem == "skills[1].goes_home is nothing in the record, expected True by the configuration."

@@ -8,7 +8,7 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.robots.hand_shape import hand_shape, tool_frame
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.sensors.camera import CameraCfg
-from unlatch.simcore.sim.sensors.config import MountFit
+from unlatch.simcore.sim.sensors.config import MountCfg, MountFit
 from unlatch.simcore.sim.visuals.pictures import link_labels
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.state import Rendering
@@ -71,3 +71,9 @@ def test_a_fitted_place_is_the_same_in_all_episodes_and_where_a_set_of_cameras_i
     assert poses[0].is_close(poses[1])
     assert poses[0].is_close(front.mount.T_mount_sensor)
     assert front.mount.fit is MountFit.none
+
+
+def test_a_place_that_is_given_is_not_fitted():
+    assert MountCfg(fit=MountFit.task).is_fitted
+    assert not MountCfg(fit=MountFit.task, position_m=[0.0, 0.0, 1.0]).is_fitted
+    assert not MountCfg(position_m=[0.0, 0.0, 1.0]).is_fitted

@@ -50,6 +50,13 @@ class TestSuccess:
         stage.frame()
         assert (stage.judge.success, stage.judge.window) == (True, (10, 13))
 
+    def test_arms_must_stand_still_in_a_demonstration(self):
+        stage, _ = Stage.started(make_free())
+        stage.swing(6)
+        assert not stage.judge.success
+        stage.frames(SETTLE_FRAMES)
+        assert (stage.judge.success, stage.judge.window) == (True, (6, 9))
+
     def test_an_arm_that_moves_again_starts_the_period_anew(self):
         stage, _ = Stage.started(make_free())
         stage.frames(2)
@@ -148,6 +155,11 @@ class TestContact:
         stage.frames(5, touch=False)
         assert stage.judge.unmet_conditions(run) == []
 
+    def test_contact_is_not_asked_of_a_skill_without_it(self):
+        stage, run = Stage.started(make_free())
+        stage.frames(3, s=0.5)
+        assert stage.judge.unmet_conditions(run) == []
+
     def test_the_condition_of_the_skill_comes_first(self):
         stage, run = Stage.started()
         stage.skills[0].unmet = NOT_OPEN
@@ -164,6 +176,11 @@ class TestContact:
         stage.judge.end_skill(run)
         stage.frame(s=0.2, touch=True)
         assert (run.touching_frames, run.moving_frames, run.moved.s) == (0, 0, 0.0)
+
+    def test_failures_name_the_arm_where_there_are_several(self):
+        stage, run = Stage.started(*two_arms(), arms=BOTH)
+        (failure,) = stage.judge.unmet_conditions(run)
+        assert failure.evidence == {"moving_frames": 0, "skill": 0, "arm": "left"}
 
 
 class TestSkills:
@@ -241,6 +258,12 @@ class TestSkills:
         assert (run.success, run.broken_off, run.frame_end) == (False, False, 1)
         assert stage.judge.failure == NOT_OPEN
 
+    def test_a_skill_that_ends_with_its_conditions_succeeds(self):
+        stage, run = Stage.started(make_skill(), make_skill("knob"))
+        open_door(stage)
+        stage.judge.end_skill(run)
+        assert (run.success, run.frame_end, stage.judge.failure) == (True, 4, None)
+
     def test_conditions_are_not_judged_after_a_failure(self):
         stage, run = Stage.started()
         stage.frame(speeds=TOO_FAST)
@@ -262,6 +285,15 @@ class TestSkills:
 
 
 class TestBreakOff:
+    def test_attempts_at_a_skill_are_its_runs_in_the_order_in_which_they_began(self):
+        stage, first = Stage.started(make_skill(), make_skill("knob"))
+        stage.judge.end_skill(first)
+        other = stage.begin(1)
+        stage.judge.end_skill(other)
+        again = stage.begin(0, earlier=first)
+        assert stage.judge.attempts_at(0) == [first, again]
+        assert stage.judge.attempts_at(1) == [other]
+
     def test_an_episode_that_nothing_drives_any_more_is_judged_as_it_is(self):
         stage, run = Stage.started()
         stage.frame(touch=True)

@@ -9,7 +9,7 @@ from unlatch.skills.context import Failure
 from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.solver.plan import PlanBudget, WorkMeter
 from unlatch.tasks.layout import Layout
-from unlatch.workflows.episode.layout_search import MOST_CHANGES, LayoutSearch
+from unlatch.workflows.episode.layout_search import CHANGES_SHARE, MOST_CHANGES, LayoutSearch
 from unlatch.workflows.episode.layout_search_report import LayoutCandidate, LayoutSearchReport
 
 PICK, PLACE, CLOSE = 1, 2, 3
@@ -69,6 +69,12 @@ class Chain:
         return [skill]
 
 
+def test_a_chain_without_refusals_takes_the_first_choices(monkeypatch):
+    chain = Chain(monkeypatch, choices={PICK: 2, PLACE: 2, CLOSE: 1}, fits=lambda now: True)
+    assert chain.run() is not None
+    assert chain.now == {PICK: 0, PLACE: 0, CLOSE: 0}
+
+
 def test_the_skill_before_takes_its_next_choice(monkeypatch):
     chain = Chain(
         monkeypatch, choices={PICK: 2, PLACE: 3, CLOSE: 1}, fits=lambda now: CLOSE not in now or now[PLACE] == 2
@@ -96,6 +102,13 @@ def test_a_chain_without_a_plan_is_refused_after_a_limited_number_of_changes(mon
     assert chain.run() is None
     assert len(chain.tried) == MOST_CHANGES + 1
     assert len(chain.search.report.failures) == 1
+
+
+def test_one_layout_does_not_take_all_the_work(monkeypatch):
+    chain = Chain(monkeypatch, choices={PICK: 99, PLACE: 99, CLOSE: 1}, fits=lambda now: CLOSE not in now, price=60)
+    assert chain.run() is None
+    assert not chain.meter.is_spent
+    assert chain.meter.spent < (CHANGES_SHARE + 0.15) * chain.meter.limit
 
 
 def refused(*codes: str, spent: int | None = 100) -> LayoutSearchReport:

@@ -112,6 +112,17 @@ def test_a_copy_is_an_environment_of_its_own_that_goes_on_with_the_run(make_copy
 
 
 @pytest.mark.slow
+def test_an_environment_in_gymnasiums_wrappers_can_be_pickled():
+    env = gymnasium.make(ID)
+    env.reset(seed=1)
+    made = pickle.loads(pickle.dumps(env))
+    assert made.spec == env.spec
+    assert made.reset(seed=1)[1]["seed"] == env.reset(seed=1)[1]["seed"]
+    env.close()
+    made.close()
+
+
+@pytest.mark.slow
 def test_calls_before_reset_and_after_close_say_what_to_do():
     env = unlatch.make_env("close_drawer", render_mode="rgb_array")
     for call in (lambda: env.step(np.zeros(8)), env.render, env.record, env.finish):
@@ -189,9 +200,10 @@ def test_a_composed_configuration_of_collection_makes_an_environment_and_takes_n
 
 
 @pytest.mark.slow
-def test_environments_run_in_processes_of_their_own():
+@pytest.mark.parametrize("context", ["spawn", "forkserver"])
+def test_environments_run_in_processes_of_their_own(context):
     register_environments()
-    kwargs = {"context": "spawn"}
+    kwargs = {"context": context}
     envs = gymnasium.make_vec(ID, num_envs=2, vectorization_mode="async", vector_kwargs=kwargs)
     observations, infos = envs.reset(seed=3, options={"episode": 1})
     assert infos["episode"].tolist() == [1, 1]

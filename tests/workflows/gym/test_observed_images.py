@@ -1,13 +1,18 @@
 """Observed images: how often they are made, by which renderer, and which keys need them or the columns."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+pytest.importorskip("gymnasium")
+
 from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.modality import PointSource
+from unlatch.simcore.recording.renders import RenderSet
 from unlatch.simcore.sim.renderers.software import SoftwareRenderer
 from unlatch.workflows.gym.config import ObservationCfg
 from unlatch.workflows.gym.env import UnlatchEnv
@@ -84,6 +89,41 @@ def test_nothing_is_rendered_between_new_images_and_a_reset_makes_new_ones(make,
     assert made == [4, 4, 4, 4, 6, 6, 6, 8, 8, 8, 8, 10, 10, 10]
 
 
+@pytest.fixture(scope="module")
+def demonstration(tmp_path_factory) -> Path:
+    from unlatch.workflows.commands.collect import collect_command as collect
+
+    out = tmp_path_factory.mktemp("set") / "d"
+    few_frames = "task.max_duration_s=1"
+    assert (
+        collect(
+            ["task=close_drawer", "seed=5", few_frames, "episodes=1", "executor=serial", "pictures=0", f"out={out}"]
+        )
+        == 0
+    )
+    return out
+
+
+@pytest.mark.slow
+def test_a_renderer_observes_the_images_of_its_render_set(make, demonstration):
+    from unlatch.workflows.commands.images import render_command as render
+
+    sizes = [f"cameras.{index}.{key}={value}" for index in (0, 1) for key, value in (("width", 32), ("height", 24))]
+    options = ["modalities=[rgb]", "rgb=lossless", "renderer=software", "all=true", "executor=serial"]
+    assert render([str(demonstration), "cameras=[front,wrist]", *sizes, *options]) == 0
+    renders = RenderSet.open(demonstration)
+    wanted = {name: list(renders.frames(0, name, "rgb")) for name in ("front", "wrist")}
+    arrays, arm = DataSet.open(demonstration).read(0).arrays, "actions.franka_panda.left"
+    actions = np.hstack([arrays[f"{arm}.joint_targets"], arrays[f"{arm}.gripper_target"]])
+    options = ["success_when=still", "observation.images=[rgb]"]
+    env = make("close_drawer", *CAMERAS, *options)
+    observation, _ = env.reset(seed=5, options={"episode": 0})
+    for index in range(5, 15):
+        for name, images in wanted.items():
+            np.testing.assert_array_equal(observation[f"sensors.{name}.rgb_image"], images[index], err_msg=str(index))
+        observation, *_ = env.step(actions[index])
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -100,6 +140,15 @@ def test_nothing_is_rendered_between_new_images_and_a_reset_makes_new_ones(make,
 def test_a_key_that_would_be_ignored_or_is_unknown_is_refused(options, message):
     with pytest.raises(ConfigError, match=re.escape(message)):
         ObservationCfg(**options)
+
+
+SLOW = [pytest.param(key, marks=pytest.mark.slow) for key in ("rotation=rot6d", "point_cloud_surface=collision")]
+
+
+@pytest.mark.parametrize("key", ["state=[tcp_pose]", *SLOW])
+def test_keys_of_the_columns_are_refused_without_columns_on_the_command_line(key, assert_refused, tmp_path):
+    arguments = ["task=close_drawer", "policy=random", f"out={tmp_path / 'eval'}", f"observation.{key}"]
+    assert_refused("evaluate", *arguments, text=f"observation.{key} needs observation.columns=true", folder=tmp_path)
 
 
 def test_points_by_camera_may_be_made_at_a_lower_rate():

@@ -114,6 +114,17 @@ def test_pushing_again_replaces_the_files_and_moves_the_tag(two_attempts, hub):
     assert repo.tags == {"v3.0": f"{2:040x}"}
 
 
+def test_the_card_of_an_appended_set_has_the_figures_of_both_data_sets(two_attempts, hub, tmp_path, drawer_episode):
+    cfg, made = drawer_episode
+    with DataSet.create_or_resume(tmp_path / "other", header=header_of(dataclasses.replace(cfg, seed=4))) as found:
+        found.write(made)
+    unlatch.export(two_attempts, out="both", push="ann/both", clip=False)
+    unlatch.export(tmp_path / "other", out="both", append=True, push="ann/both", clip=False)
+    _, body = read_card(hub, "ann/both")
+    for said in ("attempts that succeed: 1/2 = 50.0 %", "attempts that succeed: 1/1 = 100.0 %", "| 2 |"):
+        assert said in body
+
+
 @pytest.mark.parametrize(
     ("change", "words", "message"),
     [
@@ -159,6 +170,7 @@ def test_a_token_that_cannot_be_sent_and_an_unreachable_hub_are_refused(two_atte
 @pytest.mark.parametrize(
     ("request_", "status", "message"),
     [
+        ("POST /api/repos/create", 403, "The token may not write there."),
         ("commit/", 409, "another upload is running"),
         ("PUT /lfs/", 403, "The token may not write there."),
         ("POST .*tag/", 401, "The token is wrong or expired."),

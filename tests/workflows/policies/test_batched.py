@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -171,6 +172,19 @@ def test_a_policy_that_cannot_be_made_is_refused(policy, message):
 @pytest.mark.parametrize(("policy", "batched"), [(Doubler, True), (Refuser, False), (Refuser(), False), (len, False)])
 def test_only_a_policy_with_act_batch_is_batched(policy, batched):
     assert is_batched(policy) == batched
+
+
+def test_messages_arrive_as_they_were_sent():
+    ours, theirs = socket.socketpair()
+    arrays = {"a": np.arange(6.0).reshape(2, 3), "b": np.array(True), "c": np.zeros((0, 4), dtype=np.uint8)}
+    with ours, theirs:
+        threading.Thread(target=send_message, args=(ours, {"type": "act"}, arrays)).start()
+        header, received = receive_message(theirs)
+    assert header["type"] == "act"
+    assert received.keys() == arrays.keys()
+    for name, array in arrays.items():
+        assert received[name].dtype == array.dtype
+        assert np.array_equal(received[name], array)
 
 
 @pytest.mark.parametrize(

@@ -87,8 +87,9 @@ def test_every_perturbation_composes_and_levels_differ(task, levels, tmp_path):
 @pytest.mark.parametrize(
     "words",
     [
-        *("task=open_box", "object.size=1.2", "randomization=full", "episodes=2", "end_at_violation=true"),
-        *("success_when=still", "robot=ur5 robot.arms.0.gripper.finger_force_limit_n=5000"),
+        *("task=open_box", "object.size=1.2", "randomization=full", "seed=3", "task.settle_s=0.1", "episodes=2"),
+        *("end_at_violation=true", "robot.arms.0.gripper.finger_force_limit_n=5000", "success_when=still"),
+        "robot=ur5 robot.arms.0.gripper.finger_force_limit_n=5000",
     ],
 )
 def test_a_key_that_changes_the_exam_is_refused(words, tmp_path):
@@ -114,7 +115,7 @@ def test_a_robot_of_a_users_own_folder_does_not_take_the_place_of_one_of_the_cat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("axis", ["friction_and_mass", "robot"])
+@pytest.mark.parametrize("axis", ["friction_and_mass", "latency", "robot"])
 def test_the_robot_of_a_perturbation_is_the_one_that_takes_the_exam(axis, tmp_path):
     cell = next(cell for cell in list_cells(ExamCfg("smoke")) if cell.axis == axis)
     cfg = load_cell(cell, "random", ["robot=ur5"], tmp_path)
@@ -131,6 +132,14 @@ def test_another_robot_has_the_scenes_of_the_exam(tmp_path):
             env.reset()
             env.finish()
             assert hash_scene(env.record()) == known[cell.task]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [["experiment=droid"], ["experiment=libero"]])
+def test_an_experiment_may_be_set(words, tmp_path):
+    cfg = load_cell(list_cells(ExamCfg("smoke"))[2], "openpi://x", words, tmp_path)
+    assert cfg.world.record_hz in (15, 20)
+    assert cfg.randomization.rules
 
 
 @pytest.mark.slow

@@ -171,10 +171,11 @@ def test_a_type_that_keeps_its_own_state_runs_in_each_worker_only_and_a_missing_
         open_checkpoint(folder, spaces())
 
 
+@pytest.mark.parametrize("kind", ["act", "smolvla"])
 @pytest.mark.slow
-def test_an_episode_with_a_checkpoint_is_recorded(trained, tmp_path):
+def test_an_episode_with_a_checkpoint_is_recorded(trained, kind, tmp_path):
     folder = trained(
-        "smolvla",
+        kind,
         input_features={"observation.state": SimpleNamespace(shape=(8,))},
         output_features={"action": SimpleNamespace(shape=(8,))},
     )

@@ -74,8 +74,9 @@ def test_every_episode_is_made_once_and_has_the_outcome_of_the_serial_executor(m
 
 
 @pytest.mark.slow
-def test_a_worker_that_dies_is_one_lost_episode():
-    outcomes = {o.number: o for o in ProcessExecutor(workers=1).run(NumberJob(dies_at=2), range(6))}
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_worker_that_dies_is_one_lost_episode(workers):
+    outcomes = {o.number: o for o in ProcessExecutor(workers=workers).run(NumberJob(dies_at=2), range(6))}
     assert sorted(outcomes) == list(range(6))
     assert outcomes[2].code == "error: worker killed by SIGSEGV"
     assert [n for n, o in outcomes.items() if o.code and o.code.startswith("error")] == [2]

@@ -1,5 +1,6 @@
 """Sweeps: what jobs are called, where they go, and that launchers run each of them."""
 
+import json
 import re
 import sys
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from unlatch.workflows.cli.terminal import BAD_INPUT, FAILED, OK
 from unlatch.workflows.runs.hydra_launcher import HydraLauncher
 from unlatch.workflows.runs.schema import SERIAL
 from unlatch.workflows.runs.sweep import (
+    JOBS_FILES,
     LAUNCHERS,
     LOGS,
     SweepJob,
@@ -114,6 +116,18 @@ def test_every_job_runs_and_its_exit_code_is_reported(name, tmp_path):
     assert codes == [OK, BAD_INPUT, OK]
     assert "Unknown command 'nonsense'" in (tmp_path / LOGS / "b.log").read_text()
     assert "artpreplan" in (tmp_path / LOGS / "c.log").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.integration
+def test_a_sweep_writes_one_data_set_for_each_job_into_one_folder(tmp_path):
+    pytest.importorskip(LAUNCHERS.load("joblib").module)
+    common = ["episodes=1", "pictures=0", "launcher=joblib", f"sweep_dir={tmp_path / 's'}"]
+    assert command_table.main(["collect", "-m", "task=close_drawer", "seed=1,2", *common]) == OK
+    sets = {path.name: DataSet.open(path) for path in (tmp_path / "s").glob("seed*")}
+    assert {name: len(data_set) for name, data_set in sets.items()} == {"seed1": 1, "seed2": 1}
+    assert {job["name"] for job in json.loads(next((tmp_path / "s").glob(JOBS_FILES)).read_text())} == set(sets)
+    assert sets["seed2"].header["config"]["seed"] == 2
 
 
 def test_the_command_of_a_swept_data_set_names_its_own_values(tmp_path):

@@ -120,6 +120,18 @@ def test_without_a_terminal_steps_are_counted_in_lines(monkeypatch):
     assert stream.getvalue() == written
 
 
+def test_on_a_terminal_steps_are_shown_in_a_line_that_disappears():
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, width=80)
+    with StepProgress("images", console=console) as progress:
+        progress.update(1, 3)
+        progress.update(2, 3)
+        console.print(progress)
+    assert "2/3 images" in stream.getvalue()
+    assert "a second" in stream.getvalue()
+    assert "\x1b[2K" in stream.getvalue()
+
+
 @pytest.fixture
 def pythons_handler() -> Iterator[None]:
     """Ctrl-C as in a command that was started in a terminal; in the background of a script it is ignored."""

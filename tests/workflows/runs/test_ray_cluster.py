@@ -91,3 +91,27 @@ def job_that_names_its_node() -> Job:
             return Outcome(number, success=False, code=code)
 
     return NodeNamingJob()
+
+
+@pytest.mark.heavy
+def test_a_node_that_joins_later_makes_episodes_too(cluster, monkeypatch):
+    monkeypatch.setattr(ray_cluster, "CHECK_PERIOD_S", 0.2)
+    used: set[str | None] = set()
+
+    def numbers_until_two_nodes_were_used() -> Iterator[int]:
+        for number in range(20_000):
+            if len(used) > 1:
+                return
+            yield number
+
+    late = None
+    try:
+        for outcome in ray_cluster.RayExecutor().run(job_that_names_its_node(), numbers_until_two_nodes_were_used()):
+            used.add(outcome.code)
+            late = late or cluster.add_node(num_cpus=1)
+        assert late is not None
+        assert late.node_id in used
+        assert len(used) == 2
+    finally:
+        if late is not None:
+            cluster.remove_node(late)

@@ -1,5 +1,6 @@
 """The header of a data set says with which configuration its episodes are made."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -9,13 +10,14 @@ import pytest
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
-from unlatch.simcore.errors import AssetError
+from unlatch.simcore.errors import AssetError, ConfigError, RecordingError
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.json_values import differences
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.code_versions import header_of
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.recorded_config import config_of
+from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
 
 
@@ -57,6 +59,10 @@ def test_another_place_is_the_same_run_and_another_set_is_not(root, tmp_path):
     shutil.copytree(root / "microwave" / "7", root / "microwave" / "9")
     assert header_of(config(root)) != before
     assert header_of(config(root))["config"] == before["config"]
+
+
+def test_a_generated_object_adds_nothing():
+    assert "objects" not in header_of(load("open_microwave"))
 
 
 @pytest.mark.slow
@@ -107,8 +113,35 @@ def test_one_damaged_object_does_not_keep_a_run_from_starting(root, monkeypatch)
     check_assets(config(root, "object.instance='8'"))
 
 
+@pytest.mark.integration
+def test_a_damaged_object_costs_the_episode_that_draws_it_and_a_wrong_key_ends_the_run(root, monkeypatch):
+    monkeypatch.setattr("unlatch.workflows.episode.assets.load_object", _only("8"))
+    with EpisodeRunner(config(root)) as runner:
+        record = runner.run(3)
+        assert (record.number, record.success, record.code) == (3, False, "error")
+        assert "microwave/None is damaged." in record.evidence["message"]
+
+        def wrong(cfg: ObjectCfg, *, rng: np.random.Generator, number: int = 0) -> ObjectAsset:
+            raise ConfigError("a key is wrong")
+
+        monkeypatch.setattr("unlatch.workflows.episode.assets.load_object", wrong)
+        with pytest.raises(ConfigError, match="a key is wrong"):
+            runner.run(4)
+
+
 def test_a_data_set_of_a_version_without_a_rule_is_judged_without_it(tmp_path):
     header = header_of(load("task=open_microwave"))
     assert header["config"]["skills"][0].pop("scene_force_threshold_n") == 30.0
     with DataSet.create_or_resume(tmp_path / "set", header=header) as data_set:
         assert config_of(data_set).skills[0].scene_force_threshold_n is None
+
+
+def test_a_data_set_of_a_skill_that_is_not_installed_names_the_skill(tmp_path):
+    header = header_of(load("task=open_microwave"))
+    header["config"]["skills"][0] |= {"name": "wave", "wait_s": 2.0}
+    expected = "made with a plugin that is not installed here: skills[0].name: Unknown skill 'wave'."
+    with (
+        DataSet.create_or_resume(tmp_path / "set", header=header) as data_set,
+        pytest.raises(RecordingError, match=re.escape(expected)),
+    ):
+        config_of(data_set)

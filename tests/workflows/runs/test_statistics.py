@@ -18,6 +18,7 @@ from unlatch.simcore.recording.policy_outcome import PolicyOutcome
 from unlatch.workflows.cli.terminal import FAILED, OK, result_console
 from unlatch.workflows.runs.statistics import (
     MOST_NAMED,
+    SAMPLE,
     CorruptEpisodes,
     DecimatingSampler,
     RunStatistics,
@@ -90,6 +91,13 @@ def test_strict_counts_successes_in_the_last_tenth_of_the_range():
     assert RunStatistics.of([*items, summary(3, None)]).strict is None, "one does not say where its part ends"
 
 
+def test_medians_of_many_come_from_an_even_sample():
+    n = 10 * SAMPLE
+    found = RunStatistics.of(summary(number, None, plan=float(number + 1)) for number in range(n))
+    assert found.n == n
+    assert found.medians_ms["plan"] == pytest.approx(n / 2, rel=2e-3)
+
+
 @pytest.mark.parametrize("n", [0, 1, 5, 6, 1000])
 def test_a_sample_is_evenly_spaced_and_within_its_limit(n):
     sample: DecimatingSampler[int] = DecimatingSampler(5)
@@ -154,6 +162,13 @@ def data_set(tmp_path) -> DataSet:
     shutil.rmtree(made.path / "index")
     (made.folder_of(2) / EPISODE_FILE).write_text("{")
     return made
+
+
+def test_watch_and_list_count_corrupt_episodes(data_set, run_command):
+    code, out, _ = run_command("watch", data_set.path)
+    assert (code, [said in out for said in ("2/3 (21 to 94 %)", "damaged 1", "episode 2)")]) == (OK, [True] * 3)
+    code, out, _ = run_command("list", "data", data_set.path)
+    assert (code, [said in out for said in ("2/3", "damaged 1 (episode 2)")]) == (OK, [True] * 2)
 
 
 def test_a_corrupt_episode_raises_an_error_by_default_and_a_report_names_it(data_set, run_command):

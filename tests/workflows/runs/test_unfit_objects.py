@@ -3,10 +3,13 @@
 import re
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+pytest.importorskip("gymnasium")
 
 from unlatch.objects.annotation import ANNOTATION_FILE
 from unlatch.simcore.errors import AssetError, ConfigError
@@ -19,6 +22,7 @@ from unlatch.workflows.commands.check import evaluate_command as evaluate_main
 from unlatch.workflows.commands.collect import collect_command as collect_main
 from unlatch.workflows.commands.objects import make_object_command as make_object_main
 from unlatch.workflows.episode.asset_checks import check_assets
+from unlatch.workflows.episode.assets import load_assets, with_derived_task
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.gym.config import SuccessWhen
 from unlatch.workflows.gym.env import UnlatchEnv
@@ -80,9 +84,13 @@ def test_a_demonstration_with_an_object_that_does_not_fit_fails_and_names_it(roo
     assert record.layout["instances"]["object"]["instance"] == "hand_wheel"
 
 
-def test_a_policys_episode_and_a_correction_with_an_object_that_does_not_fit_fail_and_name_it(env):
+def test_an_evaluated_episode_with_an_object_that_does_not_fit_fails_and_names_it(env):
     policy = wrap_policy(stay, env, name="stay")
     assert_error(run_episode(env, policy, 1), MISFIT)
+
+
+def test_a_correction_with_an_object_that_does_not_fit_fails_and_names_it(env):
+    policy = wrap_policy(stay, env, name="stay")
     assert_error(run_correction(env, policy, TakeoverRule.parse("3"), "stay", 1), MISFIT)
 
 
@@ -105,12 +113,27 @@ def test_a_later_skill_that_does_not_fit_ends_the_episode_of_a_policy(env, corre
 
 
 @pytest.mark.slow
+def test_an_opening_that_a_later_object_does_not_have_costs_only_its_episode(root):
+    cfg = config(root, "skill=open", "task.openness=[{object: object, part: drawer, range: [0.0, 9.0]}]")
+    assets = load_assets(cfg, 0, None, np.random.default_rng(0))
+    with pytest.raises(AssetError, match=r"range=\[0.0, 9.0\] exceeds the opening of 'drawer' of 'object' \(urdf "):
+        with_derived_task(cfg, assets)
+
+
+@pytest.mark.slow
 def test_a_first_object_that_does_not_fit_is_refused_and_named(root):
     with pytest.raises(ConfigError) as caught:
         check_assets(config(root), number=1)
     assert MISFIT in caught.value.message
     with pytest.raises(ConfigError, match=r"'object' \(urdf drawer drawer\): skill=rotate does not fit part 'drawer'"):
         check_assets(config(root, "skill=rotate"))
+
+
+def test_an_object_of_every_episode_that_does_not_fit_is_a_wrong_configuration(root):
+    cfg = config(root, "skill=rotate")
+    cfg.object = replace(cfg.object, instance="drawer", instances="random")
+    with pytest.raises(ConfigError, match=r"^skill=rotate does not fit part 'drawer'"):
+        with_derived_task(cfg, load_assets(cfg, 0, None, np.random.default_rng(0)))
 
 
 @pytest.mark.slow

@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from unlatch.configs.derived_request import name_each_part
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_object
 from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.commands.collect import collect_command as main
 from unlatch.workflows.runs.schema import CollectCfg
@@ -41,7 +44,15 @@ def test_each_part_that_the_skill_fits_is_a_job_and_the_others_have_a_reason(ove
     assert set(parts) | set(left_out) == set(knobs) | set(not_rotated)
 
 
+@pytest.mark.slow
 def test_an_object_of_the_library_needs_its_instance():
+    names = set(
+        load_object(
+            ObjectCfg(name="o", category="refrigerator", instance="1"), rng=np.random.default_rng(0)
+        ).articulation.parts
+    )
+    jobs, left_out = jobs_of("object=refrigerator", "object.instance=1", "skill=close", "part=all")
+    assert {job[3] for job in jobs} == {f"part={name}" for name in names - set(left_out)}
     with pytest.raises(ConfigError, match="part=all needs one object, and object=refrigerator draws one"):
         jobs_of("object=refrigerator", "skill=close", "part=all")
 

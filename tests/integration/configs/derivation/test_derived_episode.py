@@ -1,6 +1,6 @@
 """What an episode derives once it knows its objects."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cache, partial
 
 import numpy as np
@@ -20,6 +20,7 @@ from unlatch.simcore.registry import CatalogEntry
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.config import SkillCfg
 from unlatch.skills.strategies.ranking import MAX_DURATION_S, derive_strategies
+from unlatch.solver.setting_reader import read_planner_setting
 from unlatch.tasks.task import TaskCfg
 from unlatch.workflows.cli.run_report import load_configs
 from unlatch.workflows.cli.terminal import CommandLine
@@ -65,6 +66,7 @@ def test_a_setting_that_is_left_out_is_derived_from_how_things_are():
     [
         ("skill=rotate", MAX_DURATION_S),
         ("skill=rotate task.max_duration_s=1", 1.0),
+        ("skill=open", TaskCfg().max_duration_s),
         ("skill=open openness=0.9", MAX_DURATION_S),  # in several turns
         ("skill=open openness=0.1", TaskCfg().max_duration_s),
     ],
@@ -73,6 +75,14 @@ def test_turns_have_more_time_and_a_time_limit_that_is_stated_is_kept(words: str
     cfg = config("object=hand_wheel", *words.split())
     asset = load_object(cfg.object, rng=np.random.default_rng(0))
     assert fill_derived_task(cfg, {asset.name: asset}).task.max_duration_s == seconds
+
+
+def test_a_recorded_setting_that_was_left_out_reads_again():
+    entry = read_dataclass(SkillCfg, {"name": "open", "objects": ["drawer"]}, where="skills[0]")
+    again = read_dataclass(SkillCfg, {**asdict(entry)}, where="skills[0]")
+    assert again == entry
+    with pytest.raises(ConfigError, match=r"planner_setting\.success_threshold has no effect .*derived=true"):
+        read_planner_setting({"derived": True, "success_threshold": 0.5}, where="planner_setting")
 
 
 def test_what_a_task_states_is_kept_and_the_rest_is_derived():
@@ -181,6 +191,7 @@ def test_a_file_of_an_object_without_a_skill_is_named_as_it_is(tmp_path):
     [
         ("object=box openness=0.9", 2),
         ("object=box openness=0.3", 1),  # one hold leads it as far
+        ("object=box", 1),
         ("object=microwave openness=0.9", 1),  # a door is led in one go
         ("object=box openness=0.9 skills.1.order=[edge]", 2),
     ],

@@ -55,8 +55,7 @@ def span(part: Part) -> float:
     return abs(part.openness.open - part.openness.closed)
 
 
-FITTING = [("open", kind, HandleType.bar) for kind in PartKind]
-FITTING += [("open", PartKind.lid, HandleType.edge), ("open", PartKind.knob, HandleType.knob)]
+FITTING = [("open", kind, handle) for kind in PartKind for handle in HandleType if handle is not HandleType.none]
 FITTING += [("close", kind, HandleType.none) for kind in PartKind if kind not in (PartKind.knob, PartKind.lever)]
 FITTING += [("close", PartKind.knob, HandleType.knob)]
 
@@ -219,6 +218,13 @@ def test_a_path_stands_for_the_object_of_a_task_too(exported: Path, capsys: pyte
 
 
 @pytest.mark.slow
+def test_the_instance_of_a_known_object_has_a_derived_task_too(capsys: pytest.CaptureFixture[str]):
+    content = composed(capsys, "object=drawer", "object.instance=3", "skill=close")
+    assert content["task"]["name"] == "close_drawer_3_drawer"
+    assert content["task"]["goal"][0]["kind"] == "within_closed"
+
+
+@pytest.mark.slow
 def test_objects_of_a_folder_of_many_have_their_task_derived_in_each_episode(
     exported: Path, capsys: pytest.CaptureFixture[str]
 ):
@@ -257,12 +263,21 @@ def test_a_sweep_over_paths_and_skills(exported: Path, capsys: pytest.CaptureFix
 
 
 MISTAKES = [
-    ("object=no.urdf skill=open", "'no.urdf' does not exist. Expected a URDF, USD, glTF, SDF, MJCF or the folder of "),
+    (
+        "object=no.urdf skill=open",
+        "'no.urdf' does not exist. Expected a URDF, USD, glTF, SDF, MJCF or the folder of an ",
+    ),
     ("object=empty skill=open", "'empty' holds no URDF, USD, SDF, MJCF or glTF with joints, expected one. "),
     ("object=kitchen skill=opn", "skill='opn' cannot derive a task. Did you mean 'open'? "),
     ("object=kitchen skill=open part=dor", "part='dor' is not a part of kitchen. Did you mean 'door'? Parts: door."),
-    ("object=oven skill=open skills.1.order=[hok]", "skills[1].order[0]='hok' is not a strategy of this entry. Did "),
-    ("object=kitchen skill=open skills.1.order=[hok]", "skills[1].order[0]='hok' is not a strategy of this entry. K"),
+    (
+        "object=oven skill=open skills.1.order=[hok]",
+        "skills[1].order[0]='hok' is not a strategy of this entry. Did you mean 'hook'",
+    ),
+    (
+        "object=kitchen skill=open skills.1.order=[hok]",
+        "skills[1].order[0]='hok' is not a strategy of this entry. K",
+    ),
     ("object=kitchen skill=open task=open_drawer", "skill=open derives a task, and task=open_drawer names one."),
     ("skill=open", "skill=open needs an object. Expected object=PATH"),
     ("object=kitchen part=door task=open_drawer", "part=door has no effect without skill."),
