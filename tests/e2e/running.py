@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import importlib
 import io
 import os
@@ -21,7 +20,6 @@ from typing import IO
 import pytest
 
 from unlatch import command_table
-from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.registry import Catalog
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,9 +37,11 @@ class Commands:
         packages: Path | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> subprocess.CompletedProcess[str]:
-        """Runs `unlatch`, `pytest` or `python` with arguments in a folder, the first place to look for modules in.
+        """Runs a command in a folder, which is the first place that modules are looked for in.
 
         Args:
+            argv: `unlatch`, `pytest` or `python` and its arguments.
+            folder: The current folder.
             typed: What the command reads as its input.
             packages: Folder of packages that the command sees, too.
             environment: Variables that are set.
@@ -140,9 +140,3 @@ def wait_for(condition: Callable[[], object], *, limit_s: float = 120.0) -> None
         if time.monotonic() > until:
             raise TimeoutError(f"nothing happened within {limit_s:g} s")
         time.sleep(0.02)
-
-
-def digests(data_set: Path) -> dict[int, str]:
-    """Returns the SHA-256 of the arrays of each episode, by its number."""
-    found = DataSet.open(data_set)
-    return {n: hashlib.sha256((found.folder_of(n) / "state.npz").read_bytes()).hexdigest() for n in found.numbers()}

@@ -32,14 +32,31 @@ CABINET = f"""<robot name="cabinet">
 </robot>
 """
 
-BUTTON = f"""<robot name="button">
-  <link name="case">{box("0.15 0.2 0.12", "0 0 0.06")}</link>
-  <link name="button"><visual><origin xyz="-0.01 0 0" rpy="0 1.5708 0"/><geometry><cylinder radius="0.009"
-    length="0.02"/></geometry></visual></link>
-  <joint name="spring" type="prismatic"><parent link="case"/><child link="button"/>
-    <origin xyz="0.078 0 0.08"/><axis xyz="1 0 0"/><limit lower="-0.003" upper="0"/></joint>
+CHEST = f"""<robot name="chest">
+  <link name="case">{box("0.4 0.4 0.02", "0 0 0.01")}{box("0.4 0.4 0.02", "0 0 0.24")}
+    {box("0.4 0.02 0.21", "0 -0.19 0.125")}{box("0.4 0.02 0.21", "0 0.19 0.125")}
+    {box("0.02 0.36 0.21", "-0.19 0 0.125")}</link>
+  <link name="box">{box("0.02 0.36 0.2", "0.01 0 0.125")}{box("0.34 0.34 0.02", "-0.17 0 0.04")}
+    {box("0.014 0.14 0.014", "0.06 0 0.125")}{box("0.04 0.014 0.014", "0.035 0.06 0.125")}
+    {box("0.04 0.014 0.014", "0.035 -0.06 0.125")}</link>
+  <joint name="rail" type="prismatic"><parent link="case"/><child link="box"/><origin xyz="0.2 0 0"/>
+    <axis xyz="1 0 0"/><limit lower="0" upper="0.3"/></joint>
 </robot>
 """
+
+
+def button(radius: float, travel: float) -> str:
+    """A button in a case, flush with it when it is pressed; it comes out by its travel."""
+    return f"""<robot name="button">
+  <link name="case">{box("0.15 0.2 0.12", "0 0 0.06")}</link>
+  <link name="button"><visual><origin xyz="-0.01 0 0" rpy="0 1.5708 0"/><geometry><cylinder radius="{radius}"
+    length="0.02"/></geometry></visual></link>
+  <joint name="spring" type="prismatic"><parent link="case"/><child link="button"/>
+    <origin xyz="{0.075 + travel} 0 0.08"/><axis xyz="1 0 0"/><limit lower="{-travel}" upper="0"/></joint>
+</robot>
+"""
+
+
 SWITCH = f"""<robot name="switch">
   <link name="case">{box("0.12 0.16 0.12", "0 0 0.06")}</link>
   <link name="switch">{box("0.008 0.02 0.036", "0.004 0 0")}</link>
@@ -72,22 +89,33 @@ def make(commands: Commands, tmp_path: Path, made_once: Callable[..., Path]) -> 
     return make_records
 
 
-@pytest.mark.parametrize("skill", ["open", pytest.param("close", marks=pytest.mark.heavy)])
-def test_a_urdf_without_any_other_file_is_opened_and_closed(skill: str, tmp_path: Path, make: Make):
-    (tmp_path / "cabinet.urdf").write_text(CABINET)
-    records = make("object=cabinet.urdf", f"skill={skill}")
+@pytest.mark.parametrize(
+    ("name", "text", "skill"),
+    [
+        ("cabinet", CABINET, "open"),
+        pytest.param("cabinet", CABINET, "close", marks=pytest.mark.heavy),
+        pytest.param("chest", CHEST, "open", marks=pytest.mark.heavy),
+        pytest.param("chest", CHEST, "close", marks=pytest.mark.heavy),
+    ],
+)
+def test_a_urdf_without_any_other_file_is_opened_and_closed(
+    name: str, text: str, skill: str, tmp_path: Path, make: Make
+):
+    (tmp_path / f"{name}.urdf").write_text(text)
+    records = make(f"object={name}.urdf", f"skill={skill}")
     assert [record.success for record in records] == [True] * 2
     # the derived task is recorded like any other
     config = DataSet.open(tmp_path / "made").header["config"]
-    assert config["task"]["name"] == f"{skill}_cabinet_door"
+    assert config["task"]["name"] == f"{skill}_{name}_{'door' if name == 'cabinet' else 'drawer'}"
     assert config["object"]["source"] == "urdf"
-    assert {path.name for path in tmp_path.iterdir()} == {"cabinet.urdf", "made"}
+    assert {path.name for path in tmp_path.iterdir()} == {f"{name}.urdf", "made"}
 
 
 @pytest.mark.parametrize(
     ("text", "range_of_part"),
     [
-        pytest.param(BUTTON, 0.003, id="button of 3 mm"),
+        pytest.param(button(0.009, 0.003), 0.003, id="button of 3 mm"),
+        pytest.param(button(0.02, 0.008), 0.008, id="button of 8 mm", marks=pytest.mark.heavy),
         pytest.param(SWITCH, 0.14, id="switch", marks=pytest.mark.heavy),
     ],
 )
@@ -98,3 +126,12 @@ def test_a_button_is_pressed_until_most_of_its_way_is_done(text: str, range_of_p
         assert record.success
         assert abs(skill["s_end"] - skill["s_closed"]) <= 0.25 * range_of_part
         assert record.settle["max_change"] == pytest.approx(0.1 * range_of_part)
+
+
+@pytest.mark.heavy
+def test_dials_of_safes_are_turned(make: Make):
+    for record in make("task=turn_safe_dial"):
+        assert record.success
+        turns = record.skills[-1]["plan"]["turns"]
+        assert turns[0]["s_from"] == pytest.approx(0.0, abs=1e-6)
+        assert abs(turns[-1]["s_to"]) > 1.5

@@ -76,33 +76,28 @@ def test_a_skill_with_a_bug(run: Run, environment: Path, tmp_path: Path):
     assert int(shown.stdout.partition("(")[2].split()[0]) >= 5  # moments of transit, approach and follow, and the error
 
 
-POLICY = """class Wait:
-    def __init__(self, *spaces):
-        self.left = 2
-
-    def act(self, observation):
-        BUG
-"""
-
-
-def test_a_policy_with_a_bug(run: Run, tmp_path: Path):
+@pytest.mark.parametrize("batched", [False, pytest.param(True, marks=pytest.mark.heavy)])
+def test_a_policy_with_a_bug(run: Run, tmp_path: Path, *, batched: bool):
     pytest.importorskip("gymnasium", reason="the extra gym is not installed")
+    method = "act_batch(self, observations, slots)" if batched else "act(self, observation)"
+    text = f"class Wait:\n    def __init__(self, *spaces):\n        self.left = 2\n\n    def {method}:\n        BUG\n"
     file = tmp_path / "wait_here.py"
-    file.write_text(POLICY.replace("BUG", "return self.lefd"))
-    common = ("episodes=1", "workers=1", "pictures=0", "out=set")
-    words = ("evaluate", "task=close_drawer", "policy=wait_here:Wait", *common)
+    file.write_text(text.replace("BUG", "return self.lefd"))
+    how = "executor=serial" if batched else "workers=1"
+    words = ("evaluate", "task=close_drawer", "policy=wait_here:Wait", "episodes=1", how, "pictures=0", "out=set")
 
     first = run(*words)
     assert first.returncode == 1, first
+    name = method.partition("(")[0]
     assert "AttributeError: 'Wait' object has no attribute 'lefd'" in first.stdout
-    assert f'  File "{file}", line 6, in act\n    return self.lefd\n' in first.stdout
+    assert f'  File "{file}", line 6, in {name}\n    return self.lefd\n' in first.stdout
     assert "unlatch/workflows" not in first.stdout
 
     debugged = run(*words, "--pdb", typed="p self.left\nq\n")
     assert debugged.returncode == 130, debugged
     assert "(Pdb) 2\n" in debugged.stdout
 
-    file.write_text(POLICY.replace("BUG", "return None"))
+    file.write_text(text.replace("BUG", "return [None]" if batched else "return None"))
     mended = run(*words)
     assert mended.returncode == 0, mended
     assert "1 episode ended as `error`; made again now: the code of wait_here has changed" in mended.stderr

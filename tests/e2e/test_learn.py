@@ -1,6 +1,8 @@
 """The example that learns: its networks look at the object."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,34 @@ def example(monkeypatch: pytest.MonkeyPatch) -> None:
 def torch() -> Any:
     """Returns torch, which takes seconds to import, so no collection does it."""
     return pytest.importorskip("torch", reason="torch is not installed")
+
+
+@pytest.mark.heavy
+def test_a_tiny_network_predicts_the_hand_better_than_one_that_sees_another_place(tmp_path, torch):
+    import train
+
+    cfg = unlatch.load(
+        "close_drawer", "variety=0", "object.instance=3", "executor=serial", "pictures=0", seed=1
+    )  # one drawer in many places
+    data = unlatch.collect(cfg, episodes=24, out=tmp_path / "drawers")
+    unlatch.export(data, format="lerobot", out=tmp_path / "lerobot", state=STATE, objects=False, keypoints=False)
+    options = {**train.OPTIONS, "out": str(tmp_path / "policy.npz"), "steps": 400, "width": 128, "batch": 128}
+    network = train.train([tmp_path / "lerobot"], options)
+
+    names, _, seen, actions, ends = train.read_sets([tmp_path / "lerobot"])
+    states = seen["observation.state"]
+    episodes = np.unique(ends)
+    rows = np.flatnonzero(np.isin(ends, episodes[11::12]))  # held out
+    target = actions[np.minimum(rows + 7, ends[rows]), :-1]
+    told = states[rows].copy()
+    of_object = [i for i, name in enumerate(names) if any(word in name for word in OF_OBJECT)]
+    told[:, of_object] = states[0, of_object]  # where the drawer of another episode stands
+
+    def hand_error_m(states):
+        q = network.act({"observation.state": torch.tensor(states)})[:, 7, :-1]
+        return float((network.arm(q)[0] - network.arm(torch.tensor(target))[0]).norm(dim=1).mean())
+
+    assert hand_error_m(states[rows]) < hand_error_m(told)
 
 
 @pytest.fixture(scope="module")
@@ -209,3 +239,13 @@ def test_a_file_of_an_earlier_version_is_named(tmp_path):
     np.savez(tmp_path / "old.npz", weights=np.zeros(3))  # a .pt of torch is a zip file, too
     with pytest.raises(ValueError, match=r"old.npz has neither a network nor demonstrations.*train it again"):
         policy.load(str(tmp_path / "old.npz"))
+
+
+def test_a_program_ends_with_the_message_of_an_error(tmp_path):
+    missing = tmp_path / "missing"
+    command = [sys.executable, EXAMPLE / "states.py", missing, f"out={tmp_path / 'x'}"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stdout) == (1, "")
+    assert found.stderr.startswith("states.py: ")
+    assert str(missing) in found.stderr
+    assert "Traceback" not in found.stderr

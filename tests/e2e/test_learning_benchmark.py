@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -89,9 +90,9 @@ def runs_with_stub(learning: ModuleType, tmp_path: Path, monkeypatch: pytest.Mon
         learning_runs, "_make_row", lambda training, task, found: {"training": training.name, "task": task, **counts}
     )
 
-    def make(*, seed: int = 1):
+    def make(*, seed: int = 1, cards: int = 0):
         used_before = learning_runs.Seed.development
-        return learning_runs.TrainingRuns(tmp_path, seed=seed, seed_is=used_before, cores=2, cards=0)
+        return learning_runs.TrainingRuns(tmp_path, seed=seed, seed_is=used_before, cores=2, cards=cards)
 
     return make, commands
 
@@ -125,11 +126,31 @@ def test_a_larger_training_reuses_the_parts_of_a_smaller_one_and_an_equal_one_it
     assert {row["training"] for row in runs.rows(trainings)} == {*sizes}
 
 
+def test_parts_are_rendered_on_all_cards_in_turn(learning: ModuleType, runs_with_stub, monkeypatch: pytest.MonkeyPatch):
+    import learning_runs
+
+    make, _ = runs_with_stub
+    stub, cards = learning_runs._run, []
+
+    def note_card(command: Sequence[str], log: Path, *, environment: Mapping[str, str] | None = None) -> None:
+        if "render" in command or "collect" in command:
+            cards.append((command[3], (environment or {})["UNLATCH_CARD"]))
+        if "render" not in command:  # it has no out=
+            stub(command, log, environment=environment)
+
+    monkeypatch.setattr(learning_runs, "_run", note_card)
+    view = replace(learning.IMAGES, renderer="pygfx")
+    training = replace(learning.train_for_curve("seen", learning.Demos("close_drawer", 150)), view=view)
+    assert make(cards=2).run([training]) == []
+    assert Counter(cards) == {("collect", "0"): 2, ("collect", "1"): 1, ("render", "0"): 2, ("render", "1"): 1}
+
+
+@pytest.mark.parametrize(("kind", "executed"), [("act", 6), ("diffusion", 8)])
 def test_policies_of_lerobot_learn_from_all_parts_and_observe_the_objects(
-    learning: ModuleType, runs_with_stub, tmp_path: Path
+    learning: ModuleType, runs_with_stub, tmp_path: Path, kind: str, executed: int
 ):
     make, commands = runs_with_stub
-    (training,) = [item for item in learning.list_lerobot() if item.name == "act/close_drawer"]
+    (training,) = [item for item in learning.list_lerobot() if item.name == f"{kind}/close_drawer"]
     training = replace(training, demos=(replace(training.demos[0], episodes=100),))
     assert make().run([training]) == []
     exports, (trained,), (evaluated,) = (
@@ -140,7 +161,7 @@ def test_policies_of_lerobot_learn_from_all_parts_and_observe_the_objects(
     assert {f"out={word}" for word in trained if "=" not in word and "/sets/" in word} == {
         word for command in exports for word in command if word.startswith("out=")
     }
-    assert {"policy.type=act", "policy.n_action_steps=6"} <= {*trained}
+    assert {f"policy.type={kind}", f"policy.n_action_steps={executed}"} <= {*trained}
     (policy,) = (tmp_path / "networks").glob("*.npz")
     assert {f"policy=lerobot:{policy}", "observation.objects=true", "world.record_hz=10"} <= {*evaluated}
     (row,) = make().rows([training])

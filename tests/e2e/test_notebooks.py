@@ -11,6 +11,8 @@ import pytest
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "notebooks"
 NAMES = ("first_data_set", "own_object", "own_skill", "train_policy")
+MOST_BYTES = 1_500_000
+"""Of all notebooks together."""
 
 
 def read(name: str) -> nbformat.NotebookNode:
@@ -38,6 +40,10 @@ def run(name: str, folder: Path) -> nbformat.NotebookNode:
     return module.run_notebook(FOLDER / f"{name}.ipynb", folder)
 
 
+def test_there_are_no_other_notebooks():
+    assert sorted(path.stem for path in FOLDER.glob("*.ipynb")) == sorted(NAMES)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_notebook_has_pictures_and_tells_nothing_about_the_machine_that_ran_it(name: str):
     notebook = read(name)
@@ -47,6 +53,10 @@ def test_a_notebook_has_pictures_and_tells_nothing_about_the_machine_that_ran_it
     assert not {"stderr", "error"} & kinds
     assert notebook.cells[1].outputs == []  # it installs nothing where Unlatch is installed
     assert not re.search(r"/(home|root|tmp|Users|work)/", printed(notebook))
+
+
+def test_the_notebooks_are_small():
+    assert sum((FOLDER / f"{name}.ipynb").stat().st_size for name in NAMES) < MOST_BYTES
 
 
 @pytest.mark.heavy

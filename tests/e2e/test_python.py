@@ -1,10 +1,12 @@
-"""The Python functions: progress and mistakes."""
+"""A sweep, and the Python functions: progress, mistakes, and an environment."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 import unlatch
+from tests.e2e.running import Commands
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -34,3 +36,29 @@ def test_a_mistake_is_an_exception_and_nothing_is_written(tmp_path: Path, monkey
     with pytest.raises(unlatch.RecordingError, match="is not a data set"):
         unlatch.open_dataset("nowhere")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_environment_of_a_configuration():
+    env = unlatch.make_env(unlatch.load("close_drawer"), action=unlatch.ActionCfg(max_joint_delta_rad=0.02))
+    observation, info = env.reset(seed=0)
+    assert observation["robots.franka_panda.left.joint_positions"].shape == (7,)
+    assert info["episode"] == 0
+    env.close()
+
+
+def test_a_sweep_makes_one_data_set_for_each_job_and_ends_with_a_table(tmp_path: Path, commands: Commands):
+    sweep = ("collect", "-m", "task=open_microwave,close_drawer", "episodes=1", "executor=serial", "pictures=0")
+    done = commands.run(["unlatch", *sweep], tmp_path)
+    told = ["unlatch: job 1 of 2: task=open_microwave", "unlatch: job 2 of 2: task=close_drawer"]
+    assert (done.returncode, done.stderr.splitlines()) == (0, told)
+    table = done.stdout[done.stdout.index(" job ") :]
+    for task in ("open_microwave", "close_drawer"):
+        (row,) = [line.split() for line in table.splitlines() if f"task={task}" in line]
+        assert row[:5] == [f"task={task}", "0", "1/1", "=", "100.0"]
+        assert row[-1] == f"data/{task}-franka_panda-s0"
+        content = json.loads((tmp_path / row[-1] / "dataset.json").read_text())
+        assert content["header"]["config"]["task"]["name"] == task
+        assert set(content["header"]["versions"]) == {"unlatch", "pybullet", "casadi"}
+        assert "executor" not in content["header"]["config"]
+        assert content["info"]["command"][0] == "unlatch"
+    assert len(list((tmp_path / "data").iterdir())) == 2

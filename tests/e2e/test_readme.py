@@ -208,6 +208,15 @@ def test_code_blocks_run(page: str, tmp_path: Path, run: Callable[[str], None]):
             run(shlex.join(["python", "-c", text]))
 
 
+def test_as_many_episodes_are_collected_as_the_pages_need():
+    microwaves = "unlatch collect task=open_microwave seed=7 out=data/microwave"
+    assert "episodes=4" in command_of(f"{microwaves} episodes=4")  # `view data/microwave episode=3`
+    door = "unlatch collect object=examples/objects/sliding_door.urdf skill=open out=a"
+    assert "episodes=1" in command_of(f"{door} episodes=2")
+    assert "episodes=2" in command_of("unlatch collect task=close_drawer episodes=4 shard=2/2 pictures=0 out=b")
+    assert "episodes=9" in command_of("unlatch collect task=close_drawer episodes=9 words=of no=page")
+
+
 def test_a_command_that_fails_is_found(tmp_path: Path, commands: Commands):
     done = commands.run(["unlatch", "colect"], tmp_path)
     assert (done.returncode, "Did you mean 'collect'" in done.stderr) == (2, True)

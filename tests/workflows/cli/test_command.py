@@ -56,13 +56,16 @@ def test_a_bug_of_unlatch_is_raised(monkeypatch):
 
 
 def test_debug_adds_the_traceback_of_an_error_of_ours(capsys):
-    main = main_that(lambda: fail(ConfigError("wrong")))
+    @command
+    def main(arguments: list[str]) -> int:
+        raise ConfigError(f"got {arguments}")
+
     assert main(["a"]) == BAD_INPUT
-    assert capsys.readouterr().err == "unlatch: wrong\n"
+    assert capsys.readouterr().err == "unlatch: got ['a']\n"
     assert main(["a", "--debug"]) == BAD_INPUT
     said = capsys.readouterr().err
     assert said.startswith("Traceback (most recent call last):\n")
-    assert said.endswith("\nunlatch: wrong\n")
+    assert said.endswith("\nunlatch: got ['a']\n")
 
 
 def test_an_error_of_ours_names_the_code_of_a_user_that_caused_it(tmp_path, capsys):

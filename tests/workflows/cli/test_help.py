@@ -31,12 +31,13 @@ def test_the_list_of_commands_fits_a_terminal(capsys):
 
 
 @pytest.mark.parametrize("name", [*command_table.COMMANDS, "new-robot"])
-def test_help_begins_with_the_usage_and_wrapped_help_keeps_its_words_and_fits(name):
+@pytest.mark.parametrize("width", [72, 80])
+def test_help_begins_with_the_usage_and_wrapped_help_keeps_its_words_and_fits(name, width):
     text = command_table.read_help(name).rstrip()
     assert text.split()[:3] == ["usage:", "unlatch", name.partition("-robot")[0]]
-    narrow = fit_to_width(text, 72)
+    narrow = fit_to_width(text, width)
     assert narrow.split() == text.split()
-    assert [line for line in narrow.splitlines() if len(line) > 72 and " " in line.strip()] == []
+    assert [line for line in narrow.splitlines() if len(line) > width and " " in line.strip()] == []
     assert fit_to_width(fit_to_width(text, 80), 120) == fit_to_width(text, 80)
 
 

@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from tests.workflows.builders import data_set_of
+from unlatch import command_table
 from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.cli.run_report import _describe_first, exit_code, print_summary, run_job
 from unlatch.workflows.cli.sweep_jobs import name_jobs, run_one_by_one
 from unlatch.workflows.cli.terminal import FAILED, OK
+from unlatch.workflows.episode.attempt import Attempt
 from unlatch.workflows.runs.progress import RunTime
 from unlatch.workflows.runs.run import RunResult, StopCondition
 from unlatch.workflows.runs.statistics import RunStatistics
@@ -22,8 +24,10 @@ from unlatch.workflows.runs.statistics import RunStatistics
 @pytest.mark.parametrize(
     ("statistics", "code"),
     [
+        (RunStatistics(n=3, successes=0, codes={"error": 3}), FAILED),
         (RunStatistics(n=3, successes=0, codes={"error": 2, "slipped": 1}), FAILED),
         (RunStatistics(n=3, successes=2, codes={"error": 1}), FAILED),
+        (RunStatistics(n=3, successes=2, codes={"timeout": 1}), OK),
         (RunStatistics(n=3, successes=0, codes={"plan_infeasible": 3}), OK),
         (RunStatistics(n=0, successes=0), OK),
     ],
@@ -74,6 +78,22 @@ def test_a_run_that_adds_to_earlier_ones_has_its_own_pace_and_that_over_all(tmp_
     assert said.endswith("2 made in 3.0 s (1.0 s start-up), 7,200 an hour; over all 2 runs 3,927 an hour")
 
 
+@pytest.mark.slow
+@pytest.mark.integration
+def test_collect_exits_with_1_if_an_attempt_is_an_error(tmp_path, monkeypatch, capsys):
+    run = Attempt.run
+
+    def broken(self: Attempt) -> None:
+        if self.episode.number == 1:
+            raise RuntimeError("made on purpose")
+        run(self)
+
+    monkeypatch.setattr(Attempt, "run", broken)
+    arguments = ["task=open_drawer", "executor=serial", "episodes=2", "pictures=0", f"out={tmp_path / 'set'}"]
+    assert command_table.main(["collect", *arguments]) == FAILED
+    assert "error 1" in capsys.readouterr().out
+
+
 WORDS = (["task=a", "robot=ur5", "seed=1"], ["task=a", "robot=ur5", "seed=2"], ["task=a", "robot=fr3", "seed=1"])
 
 
@@ -105,11 +125,12 @@ def test_jobs_are_named_by_what_differs_and_the_table_has_their_results(jobs, ca
         "unlatch: job 3 of 3: robot=fr3 seed=1",
     ]
     rows = [line.split() for line in out.splitlines() if "seed=" in line]
-    assert [[*row[:6], row[-1]] for row in rows] == [
-        ["robot=ur5", "seed=1", "0", "1/2", "=", "50.0", "set0"],
-        ["robot=ur5", "seed=2", "1", "1/2", "=", "50.0", "set1"],
-        ["robot=fr3", "seed=1", "0", "1/2", "=", "50.0", "set2"],
+    assert [row[:6] for row in rows] == [
+        ["robot=ur5", "seed=1", "0", "1/2", "=", "50.0"],
+        ["robot=ur5", "seed=2", "1", "1/2", "=", "50.0"],
+        ["robot=fr3", "seed=1", "0", "1/2", "=", "50.0"],
     ]
+    assert [row[-1] for row in rows] == ["set0", "set1", "set2"]
 
 
 def test_after_an_error_the_table_says_which_jobs_did_not_run(jobs, capsys):

@@ -19,6 +19,7 @@ from unlatch.objects.procedural.appliances import microwave
 from unlatch.objects.procedural.drawer import drawer
 from unlatch.simcore.errors import AssetError
 from unlatch.workflows.assets.annotate import annotate
+from unlatch.workflows.assets.convert import MakeObjectCfg, make_objects
 from unlatch.workflows.cli.terminal import BAD_INPUT
 
 SEED = 3
@@ -80,6 +81,14 @@ def test_the_picture_shows_the_head_where_the_part_is(cwd):
     assert bluish > 0.15, "the moving part is drawn in blue"
 
 
+def test_out_and_no_picture(cwd):
+    put(cwd / "a")
+    assert run("a/thing.urdf", "out=there/deep", "picture=false") == 0
+    assert [p.name for p in (cwd / "there" / "deep").iterdir()] == ["articulation.yaml"]
+    assert [p.name for p in (cwd / "a").iterdir()] == ["thing.urdf"]
+    assert run("a/thing.urdf", "out=there/deep", "check=true") == 0
+
+
 def test_annotations_made_by_hand_are_not_replaced(cwd, capsys):
     put(cwd / "a")
     assert run("a", "picture=false") == 0
@@ -133,6 +142,15 @@ def test_a_folder_of_objects_goes_on_after_a_bad_one(cwd, capsys):
     assert run("all", "out=o", "check=true") == 0
 
 
+def test_names_in_any_script(cwd):
+    path = put(cwd / "Schränke" / "引き出し", name="möbel.urdf")
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace('"drawer_slide"', '"скользит"').replace('"body"', '"корпус"'), encoding="utf-8")
+    assert run("Schränke/引き出し") == 0
+    part = load_annotation(path.parent).articulation.part("drawer")
+    assert (part.joint, part.base) == ("скользит", "корпус")
+
+
 MESH = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\nf 1 3 4\nf 2 3 4\n"
 URDF = (
     '<robot name="r"><link name="a"><visual><geometry><box size="1 1 1"/></geometry></visual></link>'
@@ -142,30 +160,46 @@ URDF = (
 )
 
 
-NO_LIMIT = re.sub("<limit[^>]*/>", "", URDF)
+def test_meshes_may_lie_in_the_package_around_the_urdf(cwd):
+    put_text(cwd / "ws" / "shelf" / "meshes", MESH, name="m.obj")
+    put_text(cwd / "ws" / "shelf" / "urdf", URDF.replace("m.obj", "package://shelf/meshes/m.obj"))
+    assert run("ws/shelf/urdf") == 0
+    assert run("ws/shelf/urdf", "check=true") == 0
 
 
 @pytest.mark.parametrize(
-    ("urdf", "mesh", "said"),
+    ("urdf", "said"),
     [
-        ("<robot", MESH, "not well-formed XML"),
-        ('<robot name="r"/>', MESH, "the robot has no links"),
-        (URDF.replace("m.obj", "m.glb"), MESH, "no readable GLB mesh"),
-        (URDF.replace('"revolute"', '"fixed"'), MESH, "no movable joint that a skill fits (j (fixed))"),
-        (URDF.replace("1.5", "0"), MESH, "j: moves by 0 rad, expected at least 0.05 rad"),
-        (URDF.replace("1.5", "-4"), MESH, "j: its lower limit 0 is above its upper one -4"),
-        (NO_LIMIT, MESH, "j: has no <limit> with lower and upper, which say how far it moves"),
-        (URDF, "v 0 0 nan\nf 1 1 1\n", "vertices are not finite"),
-        (URDF, "v 0 0 0\nf 1 2 3\n", "a face names vertex 3 of 1"),
-        (URDF, "nothing\n", "no movable joint that a skill fits (j: nothing can be seen of its part)"),
-        (URDF, MESH.replace("v 1", "v 1000"), "the largest extent is 1000 m, expected 0.01 to 10 m"),
-        (URDF, MESH.replace("v 1", "v 1e300"), "units, expected 0.0001 to 1e+06"),
+        ("<robot", "not well-formed XML"),
+        ('<robot name="r"/>', "the robot has no links"),
+        (URDF.replace("m.obj", "m.glb"), "no readable GLB mesh"),
+        (URDF.replace('"revolute"', '"fixed"'), "no movable joint that a skill fits (j (fixed))"),
+        (URDF.replace("1.5", "0"), "j: moves by 0 rad, expected at least 0.05 rad"),
+        (URDF.replace("1.5", "-4"), "j: its lower limit 0 is above its upper one -4"),
+        (re.sub("<limit[^>]*/>", "", URDF), "j: has no <limit> with lower and upper, which say how far it moves"),
+        (re.sub("<limit[^>]*/>", '<limit effort="1" velocity="1"/>', URDF), "j: has no <limit> with lower and"),
     ],
 )
-def test_a_bad_urdf_or_mesh_is_one_line_and_nothing_is_written(cwd, assert_refused, urdf, mesh, said):
+def test_a_bad_urdf_is_one_line_and_nothing_is_written(cwd, assert_refused, urdf, said):
     put_text(cwd / "x", urdf)
     for name in ("m.obj", "m.glb"):
-        put_text(cwd / "x", mesh, name=name)
+        put_text(cwd / "x", MESH, name=name)
+    assert_refused("annotate", "x", text=said, folder=cwd)
+
+
+@pytest.mark.parametrize(
+    ("mesh", "said"),
+    [
+        ("v 0 0 nan\nf 1 1 1\n", "vertices are not finite"),
+        ("v 0 0 0\nf 1 2 3\n", "a face names vertex 3 of 1"),
+        ("nothing\n", "no movable joint that a skill fits (j: nothing can be seen of its part)"),
+        (MESH.replace("v 1", "v 1000"), "the largest extent is 1000 m, expected 0.01 to 10 m"),
+        (MESH.replace("v 1", "v 1e300"), "units, expected 0.0001 to 1e+06"),
+    ],
+)
+def test_a_bad_mesh_is_one_line_and_nothing_is_written(cwd, assert_refused, mesh, said):
+    put_text(cwd / "x", URDF)
+    put_text(cwd / "x", mesh, name="m.obj")
     assert_refused("annotate", "x", text=said, folder=cwd)
 
 
@@ -173,11 +207,18 @@ VALUES = ("0", "-1", "1e9", "1e-9", "nan", "inf", "", "x", "0 0 0", "1e300", "fi
 
 
 def mutated(text: str, rng: np.random.Generator) -> str:
-    """A URDF with the value of an attribute, or one number of it, replaced; or with its end cut off."""
-    if rng.random() < 0.05:
+    """A URDF with an attribute's value replaced, a line removed or doubled, or its end cut off."""
+    how = int(rng.integers(8))
+    if how == 0:
+        lines = text.splitlines()
+        at = int(rng.integers(len(lines)))
+        lines[at : at + 1] = [] if rng.random() < 0.5 else [lines[at]] * 2
+        return "\n".join(lines)
+    if how == 1 and rng.random() < 0.3:
         return text[: int(rng.integers(len(text)))]
     found = list(re.finditer(r'"([^"]*)"', text))
-    match, value = found[int(rng.integers(len(found)))], VALUES[int(rng.integers(len(VALUES)))]
+    match = found[int(rng.integers(len(found)))]
+    value = VALUES[int(rng.integers(len(VALUES)))]
     words = match.group(1).split()
     if len(words) > 1 and rng.random() < 0.7:
         words[int(rng.integers(len(words)))] = value
@@ -187,7 +228,7 @@ def mutated(text: str, rng: np.random.Generator) -> str:
 
 @pytest.mark.heavy
 @pytest.mark.slow
-def test_mutated_urdfs_are_annotated_or_refused(cwd, run_command):
+def test_mutated_urdfs_are_annotated_or_refused(cwd, capsys):
     count, codes = int(os.environ.get("UNLATCH_FUZZ", "120")), Counter()
     for seed in range(count):
         rng = np.random.default_rng([17, seed])
@@ -195,12 +236,14 @@ def test_mutated_urdfs_are_annotated_or_refused(cwd, run_command):
         for _ in range(1 + int(rng.integers(3))):
             text = mutated(text, rng)
         folder = put_text(cwd / f"{seed}", text).parent
-        code, _, err = run_command("annotate", folder, "picture=false")
+        code = run(folder, "picture=false")
+        error = capsys.readouterr().err
         codes[code] += 1
         if code == 0:
             assert load_annotation(folder).problems == [], seed
         else:
-            assert (code, err.count("\n")) == (2, 1), (seed, err)
+            assert code == 2, seed
+            assert error.count("\n") == 1, (seed, error)
             assert [p.name for p in folder.iterdir()] == ["thing.urdf"], seed
     assert min(codes[0], codes[2]) >= count / 10, "the mutations are neither harmless nor all fatal"
 
@@ -258,8 +301,9 @@ def test_keypoints_of_info_json_are_used_unless_disabled(cwd):
     assert abs(annotated_head("info=false")[1] - stated[1]) > 0.005
 
 
-@pytest.mark.slow
-def test_the_editor_moves_a_keypoint_and_saves_only_what_fits(cwd):
+@pytest.fixture
+def editor(cwd):
+    """An editor on a page that nobody opens."""
     import viser
 
     from unlatch.workflows.viewing.annotation_editor import AnnotationEditor
@@ -267,7 +311,12 @@ def test_the_editor_moves_a_keypoint_and_saves_only_what_fits(cwd):
     put(cwd / "a")
     assert run("a", "picture=false") == 0
     server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
-    editor = AnnotationEditor(server, load_annotation(cwd / "a"))  # on a page that nobody opens
+    yield AnnotationEditor(server, load_annotation(cwd / "a"))
+    server.stop()
+
+
+@pytest.mark.slow
+def test_the_editor_moves_a_keypoint_and_saves(editor, cwd):
     part = editor.edit.articulation.part("drawer")
     target = np.array(editor.points.controls["drawer", HEAD].position) + np.array([0.0, 0.012, 0.0])
     editor.points.move("drawer", HEAD, target)
@@ -276,6 +325,10 @@ def test_the_editor_moves_a_keypoint_and_saves_only_what_fits(cwd):
     for name in (HEAD, "articulated_object_tail"):
         np.testing.assert_allclose(after.keypoint(name).xyz - part.keypoint(name).xyz, [0, 0.012, 0], atol=1e-6)
     assert run("a") == 2, "it is made by hand now"
+
+
+@pytest.mark.slow
+def test_the_editor_does_not_save_an_annotation_that_does_not_fit(editor, cwd):
     before = (cwd / "a" / "articulation.yaml").read_bytes()
     editor.points.move("drawer", "link_contact_point", np.array([2.0, 0.0, 0.0]))
     assert "keypoint 'link_contact_point' lies" in editor.edit.problems[0]
@@ -283,15 +336,24 @@ def test_the_editor_moves_a_keypoint_and_saves_only_what_fits(cwd):
         callback(None)
     assert "Not saved." in editor.status.content
     assert (cwd / "a" / "articulation.yaml").read_bytes() == before
-    server.stop()
 
 
 def test_annotate_from_python_returns_what_it_writes_and_prints_nothing(cwd, capsys):
     put(cwd / "drawer")
-    found = annotate(cwd / "drawer", out=cwd / "out" / "deep", picture=False)
-    assert list(found.articulation.parts) == list(read_articulation(cwd / "out" / "deep" / "articulation.yaml").parts)
-    assert [path.name for path in (cwd / "out" / "deep").iterdir()] == ["articulation.yaml"]
-    assert [path.name for path in (cwd / "drawer").iterdir()] == ["thing.urdf"]
+    found = annotate(cwd / "drawer", out=cwd / "out", picture=False)
+    assert list(found.articulation.parts) == list(read_articulation(cwd / "out" / "articulation.yaml").parts)
+    assert [path.name for path in (cwd / "out").iterdir()] == ["articulation.yaml"]
     assert capsys.readouterr() == ("", "")
     with pytest.raises(AssetError):
         annotate(cwd / "nowhere")
+
+
+def test_annotate_with_force_keeps_the_catch_that_the_file_states(tmp_path):
+    make_objects("drawer", MakeObjectCfg(out=str(tmp_path / "drawer")))
+    file = tmp_path / "drawer" / "articulation.yaml"
+    stated = {part.joint: part.closing_forces for part in read_articulation(file).parts.values()}
+    assert any(forces is not None for forces in stated.values())
+    for force in (True, False):  # the new file counts as the command's, so the second run needs no force
+        found = annotate(tmp_path / "drawer", force=force, picture=False)
+        for part in [*found.articulation.parts.values(), *read_articulation(file).parts.values()]:
+            assert part.closing_forces == stated[part.joint]

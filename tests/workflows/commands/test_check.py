@@ -20,6 +20,13 @@ def test_a_robot_inside_its_limits_has_no_problems(tmp_path, run_command):
     assert (code, "0 episodes, all whole, every verdict agrees" in out) == (0, True)
 
 
+@pytest.mark.slow
+def test_a_folder_above_data_sets_names_them(tmp_path, assert_refused):
+    a, b = (data_set(tmp_path / "sweep" / name) for name in "ab")
+    said = assert_refused("check", tmp_path / "sweep", text="is not a data set, but has 2 below it", folder=tmp_path)
+    assert f"{a}, {b}" in said
+
+
 def test_a_robot_beyond_its_makers_limits_is_reported(tmp_path, run_command):
     gripper = "robot.arms.0.gripper"
     folder = data_set(tmp_path / "x", f"{gripper}.friction=5", f"{gripper}.max_force_n=5000", "world.record_hz=20")
@@ -61,17 +68,24 @@ def test_planner_settings_of_yaml_files_are_read(tmp_path, run_command):
     assert said[1].endswith("0 of 1 planner settings can be read, 0 lines rewritten or dropped")
 
 
+BLOCK = """
+  success_threshold: 0.07
+  constraint_list:
+    - {name: fingers_contact_with_link0, keypoint_name: tool_head, target_keypoint_name: articulated_object_head,
+       tolerance: 0.001}
+  pre_actuation_motions: [[translate_x, -0.08]]
+"""
+
+
 def test_motions_for_another_hand_are_named(tmp_path, run_command):
-    contact = {"name": "fingers_contact_with_link0", "keypoint_name": "tool_head", "tolerance": 0.001}
-    contact["target_keypoint_name"] = "articulated_object_head"
-    setting = {"success_threshold": 0.07, "constraint_list": [contact]}
-    setting["pre_actuation_motions"] = [["translate_x", -0.08]]
+    setting = yaml.safe_load(BLOCK)
     file = tmp_path / "pull.yaml"
     file.write_text(yaml.safe_dump({"planner_setting": setting}), encoding="utf-8")
     code, out, _ = run_command("check", file)
     assert code == 0
-    for said in ("warning: planner_setting.pre_actuation_motions: they move the hand along x", "add `hand: lift2`"):
-        assert said in out
+    assert "warning: planner_setting.pre_actuation_motions: they move the hand along x" in out
+    assert "approaches along z" in out
+    assert "add `hand: lift2`" in out
     file.write_text(yaml.safe_dump({"skills": [{"lift2": [{"left": [{"planner_setting": setting}]}]}]}))
     code, out, _ = run_command("check", file)
     assert (code, "origin interndata, hand lift2" in out, "warning" in out) == (0, True, False)
@@ -85,7 +99,11 @@ def test_motions_for_another_hand_are_named(tmp_path, run_command):
             "articulated_object_inside",
             "'articulated_object_inside' is where a carried object is put down; open, close and rotate carry none.",
         ),
-        ("point2point", "articulated_object_hed", "Did you mean 'articulated_object_head'"),
+        (
+            "point2point",
+            "articulated_object_hed",
+            "'articulated_object_hed' is no keypoint that every part has. Did you mean 'articulated_object_head'",
+        ),
         ("point2orbit", "link_contact_point", "type='point2orbit_constraint' is not a constraint type"),
     ],
 )

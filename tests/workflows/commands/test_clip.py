@@ -1,7 +1,10 @@
 """One episode as a moving picture: formats, numbers of pictures, failures, views, and mistakes."""
 
 import dataclasses
+import itertools
+import runpy
 from pathlib import Path
+from types import SimpleNamespace
 
 import av
 import numpy as np
@@ -10,11 +13,13 @@ from PIL import Image, ImageSequence
 
 import unlatch
 from unlatch import command_table
+from unlatch.configs.schema import Scenery
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.viewing.best_view import choose_view, find_acted_part
 from unlatch.workflows.viewing.clip import frame_numbers
+from unlatch.workflows.viewing.phase_moments import part_openings
 from unlatch.workflows.viewing.scene_picture import open_record
 
 pytestmark = pytest.mark.integration
@@ -60,7 +65,7 @@ def test_pictures_have_equal_time_steps_and_end_with_the_last_state():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("suffix", ["mp4", "gif"])
+@pytest.mark.parametrize("suffix", ["mp4", "webp", "gif"])
 def test_each_format_has_the_pictures_that_the_command_counts(data_set, suffix, tmp_path, capsys):
     out = tmp_path / "deep" / f"a.{suffix}"
     assert command_table.main(["clip", str(data_set.path), *SMALL, "renderer=software", f"out={out}"]) == 0
@@ -87,8 +92,7 @@ def test_each_format_has_the_pictures_that_the_command_counts(data_set, suffix, 
 @pytest.mark.slow
 def test_a_red_border_begins_at_the_failure(data_set, tmp_path):
     out = tmp_path / "slipped.mp4"
-    words = ["episode=4", "camera=front", *SMALL, "renderer=software", f"out={out}"]
-    assert command_table.main(["clip", str(data_set.path), *words]) == 0
+    assert command_table.main(["clip", str(data_set.path), "episode=4", *SMALL, "renderer=software", f"out={out}"]) == 0
     found = [redness(picture) > 60 for picture in pictures(out)]
     assert not found[0]
     assert found[-1]
@@ -97,28 +101,82 @@ def test_a_red_border_begins_at_the_failure(data_set, tmp_path):
 
 @pytest.mark.slow
 def test_an_episode_without_states_is_shown_as_it_was_laid_out(data_set, tmp_path):
-    out = unlatch.clip(data_set.read(2), tmp_path / "a.webp", width=96, height=64, renderer="software", camera="close")
+    out = unlatch.clip(data_set.read(2), tmp_path / "a.webp", width=96, height=64, renderer="software")
     assert out == tmp_path / "a.webp"
     assert len(pictures(out)) >= 1
 
 
 @pytest.mark.slow
-def test_a_drawer_is_seen_from_before_its_front_and_from_above(data_set):
+@pytest.mark.parametrize("whole_robot", [True, False])
+def test_a_drawer_is_seen_from_before_its_front_and_from_above(data_set, whole_robot):
     with open_record(config_of(data_set), data_set.read(0)) as shown:
         shown.show(0)
-        views = [choose_view(shown, whole_robot=whole, aspect=4 / 3) for whole in (True, False, False)]
-        point = shown.record.arrays[find_acted_part(shown, 0).point_key]
-    assert views[1] == views[2]
+        view = choose_view(shown, whole_robot=whole_robot, aspect=4 / 3)
+        again = choose_view(shown, whole_robot=whole_robot, aspect=4 / 3)
+        acted = find_acted_part(shown, 0)
+        point = shown.record.arrays[acted.point_key]
+    assert view == again
     opened = point[-1] - point[0]  # along the normal of the drawer's front
-    for view in views[:2]:
-        to_eye = np.array(view.eye) - point[0]
-        to_eye /= np.linalg.norm(to_eye)
-        # neither from behind nor along the motion, which would then not be seen
-        assert 0.05 < to_eye @ opened / np.linalg.norm(opened) < 0.98
-        assert to_eye[2] > 0.2
+    normal = opened / np.linalg.norm(opened)
+    to_eye = np.array(view.eye) - point[0]
+    to_eye = to_eye / np.linalg.norm(to_eye)
+    assert 0.05 < to_eye @ normal < 0.98  # neither from behind nor along the motion, which would then not be seen
+    assert to_eye[2] > 0.2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("camera", ["close", "front"])
+def test_a_view_or_a_camera_can_be_named(data_set, camera, tmp_path):
+    out = tmp_path / "a.mp4"
+    words = ["clip", str(data_set.path), f"camera={camera}", *SMALL, "renderer=software", f"out={out}"]
+    assert command_table.main(words) == 0
+    assert pictures(out)[0].shape == (64, 96, 3)
 
 
 def test_a_record_without_its_data_set_needs_a_configuration(tmp_path):
     record = dataclasses.replace(timed(0.0, 0.1), number=7)
     with pytest.raises(ConfigError, match=r"Episode 7 was not read from a data set.*Give cfg"):
         unlatch.clip(record, tmp_path / "a.mp4")
+
+
+SCRIPT = Path(__file__).resolve().parents[3] / "examples" / "moving_picture.py"
+
+
+@pytest.fixture
+def script() -> SimpleNamespace:
+    return SimpleNamespace(**runpy.run_path(str(SCRIPT)))
+
+
+@pytest.mark.slow
+def test_a_tile_begins_while_the_hand_moves_the_part_and_shows_every_picture_once(data_set, script):
+    record = data_set.read(0)
+    openings = part_openings(record, record.skills[0])
+    numbers = itertools.count()
+    script.film.__globals__["captioned"] = lambda *_: next(numbers)  # each picture is its number in order of time
+    tile = script.film(data_set, 0, Scenery.studio)
+    n_frames, held = script.FRAMES, script.LAST_FRAMES
+    assert sorted(tile) == [*range(n_frames), *[n_frames - 1] * held]
+    assert set(np.diff(tile)) == {0, 1, 1 - n_frames}  # in order of time, with one jump from the end to the start
+    first = round(tile[0] / (n_frames - 1) * record.n_actions)
+    assert openings[first] == pytest.approx((openings[0] + openings[-1]) / 2, abs=0.1 * np.ptp(openings))
+
+
+@pytest.mark.slow
+def test_an_episode_in_which_nothing_moves_begins_at_its_start(data_set, script):
+    with open_record(config_of(data_set), data_set.read(6)) as shown:
+        assert script.find_frame_at_work(shown) == 0
+
+
+@pytest.mark.slow
+def test_the_whole_robot_is_in_the_picture_at_work(data_set, script):
+    width, height = script.TILE_PX
+    with open_record(config_of(data_set), data_set.read(0)) as shown:
+        at_work = script.find_frame_at_work(shown)
+        view = script.choose_tile_view(shown, at_work)
+        shown.show(at_work)
+        robot = shown.episode.scene.robot.body
+        boxes = [robot.link_aabb(link) for link in robot.links]
+    corners_world = np.array([box[corner, range(3)] for box in boxes for corner in itertools.product((0, 1), repeat=3)])
+    pixels = view.pinhole(width, height).project(view.T_world_camera.inverse() @ corners_world)
+    assert pixels.min() > 0
+    assert (pixels.max(axis=0) < (width, height)).all()

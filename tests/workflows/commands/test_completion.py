@@ -11,8 +11,8 @@ import pytest
 
 from unlatch.configs.group_files import option_names
 from unlatch.robots.catalog import ROBOTS
+from unlatch.workflows.cli.shell_text import SHELLS, make_catalog
 from unlatch.workflows.cli.shell_text import complete as complete_from
-from unlatch.workflows.cli.shell_text import make_catalog
 
 catalog = cache(make_catalog)
 
@@ -33,7 +33,9 @@ def complete(words: list[str]) -> list[str]:
         ("collect worker", ["workers="]),
         ("collect live=t", ["live=true"]),
         ("collect scenery=ki", ["scenery=kitchen"]),
+        ("collect retry=c", ["retry=changed"]),
         ("export data format=le", ["format=lerobot"]),
+        ("collect episodes=", []),
         ("collect --con", ["--config-dir"]),
         ("list ta", ["tasks"]),
         ("config open_mi", ["open_microwave"]),
@@ -54,34 +56,41 @@ def test_names_in_the_users_folder_are_completed(tmp_path):
     (tmp_path / "task").mkdir()
     (tmp_path / "task" / "open_mine.yaml").write_text("")
     assert complete(["collect", "--config-dir", str(tmp_path), "task=open_mine"]) == ["task=open_mine"]
+    assert complete(["collect", f"--config-dir={tmp_path}", "task=open_mine"]) == ["task=open_mine"]
     assert complete(["collect", "task=open_mine"]) == []
 
 
-SHELLS = [
-    (["bash", "--norc", "--noprofile", "-i"], "source <(unlatch completion bash)"),
-    (["zsh", "-f", "-i"], "autoload -Uz compinit; compinit -u -D; source <(unlatch completion zsh)"),
-    (["fish", "--no-config", "--interactive"], "unlatch completion fish | source"),
-]
+START = {
+    "bash": ["bash", "--norc", "--noprofile", "-i"],
+    "zsh": ["zsh", "-f", "-i"],
+    "fish": ["fish", "--no-config", "--interactive"],
+}
+READ = {
+    "bash": "source <(unlatch completion bash)",
+    "zsh": "autoload -Uz compinit; compinit -u -D; source <(unlatch completion zsh)",
+    "fish": "unlatch completion fish | source",
+}
 
 
 @pytest.mark.e2e
-@pytest.mark.parametrize(("command", "read"), SHELLS, ids=[command[0] for command, _ in SHELLS])
-def test_tab_completes_in_a_real_shell(command, read, tmp_path, monkeypatch):
-    if shutil.which(command[0]) is None:
-        pytest.skip(f"{command[0]} is not installed")
+@pytest.mark.parametrize("shell", SHELLS)
+def test_tab_completes_in_a_real_shell(shell, tmp_path, monkeypatch):
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
     (tmp_path / "unlatch").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m unlatch "$@"\n')
     (tmp_path / "unlatch").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("TERM", "dumb")
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "my_file.urdf").write_text("")
-    places = [str(Path.cwd()), *filter(None, [os.environ.get("PYTHONPATH")])]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(places))
-    terminal = pexpect.spawn(command[0], command[1:], cwd=str(tmp_path), encoding="utf-8", timeout=20)
+    cwd = Path.cwd()
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(cwd), *filter(None, [os.environ.get("PYTHONPATH")])]))
+    terminal = pexpect.spawn(START[shell][0], START[shell][1:], cwd=str(tmp_path), encoding="utf-8", timeout=20)
     terminal.setwinsize(50, 200)
-    terminal.sendline(f"{read}; echo re''ady")
+    terminal.sendline(f"{READ[shell]}; echo re''ady")
     terminal.expect("ready")
     for typed, expected in {
+        "unlatch colle\t": "unlatch collect ",
         "unlatch collect task=open_micro\t": "unlatch collect task=open_microwave ",
         "unlatch collect worl\t": "unlatch collect world.",
         "unlatch collect object=./my_\t": "unlatch collect object=./my_file.urdf",

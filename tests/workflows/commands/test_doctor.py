@@ -170,6 +170,7 @@ def test_a_plugin_that_loads_is_named_with_its_distribution(plugins):
         ("import json\njson.loads('x')\n", "JSONDecodeError", 2),
         ("raise RuntimeError('a\\nb')\n", "RuntimeError: a b", 1),
     ],
+    ids=["import", "call", "syntax", "exit", "in a library", "two lines"],
 )
 def test_a_plugin_that_cannot_be_imported_is_named_with_file_and_line(plugins, tmp_path, text, problem, line):
     broken = plugins("[unlatch.skills]\npress = doctor_press:Press\n", doctor_press=text)["skill press"]

@@ -10,6 +10,10 @@ import pytest
 
 pytest.importorskip("gymnasium")
 
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_object
+from unlatch.simcore.errors import AssetError
 from unlatch.simcore.recording.check import check_dataset
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.workflows.commands.check import evaluate_command as main
@@ -77,16 +81,17 @@ def test_recorded_actions_score_what_was_recorded(here):
     assert check_dataset("eval") == []
     shares = [item.policy.share for item in evaluated.summaries() if item.policy is not None and item.success]
     assert shares == [1.0] * len(shares)
-    said = {"policy": "recorded:data", "success_when": "still", "end_at_violation": False}
-    assert evaluated.header["evaluate"].items() >= said.items()
+    said = evaluated.header["evaluate"]
+    found = [said[key] for key in ("policy", "success_when", "end_at_violation")]
+    assert found == ["recorded:data", "still", False]
 
 
 @pytest.mark.slow
 def test_random_actions_are_never_clean(here, capsys):
-    assert evaluate("policy=random", "episodes=2", "task.max_duration_s=4") == 0
+    assert evaluate("policy=random", "episodes=3", "task.max_duration_s=4") == 0
     said = printed(capsys)
     assert "goal " in said  # arms that throw themselves about close a drawer at times
-    assert "clean 0/2" in said
+    assert "clean 0/3" in said
     assert check_dataset("eval") == []
 
 
@@ -129,6 +134,19 @@ def test_a_bug_at_the_reset_ends_the_episode_not_the_run(here, monkeypatch, caps
 
 
 @pytest.mark.slow
+def test_a_fixed_policy_acts_again_in_the_episodes_that_its_bug_ended(here, capsys):
+    (here / "to_fix.py").write_text("from to_fix_too import act\n")
+    (here / "to_fix_too.py").write_text("def act(observation):\n    raise KeyError('wrist')\n")
+    words = ["task=close_drawer", "pictures=0", "workers=1", "out=eval", "policy=to_fix:act", "episodes=2"]
+    assert [main(words), main(words)] == [1, 1]
+    assert "made again" not in capsys.readouterr().err  # nothing has changed
+    (here / "to_fix_too.py").write_text("def act(observation):\n    return None\n")
+    assert main(words) == 0
+    assert "2 episodes ended as `error`; made again now: to_fix_too.py has changed" in capsys.readouterr().err
+    assert codes() == ["not_reached"] * 2
+
+
+@pytest.mark.slow
 def test_a_policy_that_breaks_a_rule_and_goes_on_reaches_the_goal_and_is_not_clean(here, capsys):
     collect("episodes=1")
     (here / "again.py").write_text(REPLAYS)
@@ -165,14 +183,16 @@ def test_a_policy_that_stops_half_way_has_a_share_of_the_asked_motion(here, caps
 
 
 @pytest.mark.slow
-def test_a_policy_acts_in_a_task_that_is_derived_from_objects(here):
-    for number in range(2):
+@pytest.mark.parametrize("several", [False, True])
+def test_a_policy_acts_in_a_task_that_is_derived_from_an_object(here, several):
+    for number in range(1 + several):
         assert make_object_main(["drawer", f"seed={number}", f"out=own/{number}"]) == 0
+    path = here / "own" if several else here / "own" / "0"
     common = ["skill=open", "part=drawer", "executor=serial", "pictures=0", "task.max_duration_s=1"]
-    assert main(["object=own", *common, "policy=random", "episodes=3", "out=eval"]) == 0
+    assert main([f"object={path}", *common, "policy=random", "episodes=3", "out=eval"]) == 0
     evaluated = DataSet.open("eval")
     assert {record.skills[-1]["name"] for record in evaluated} == {"open"}
-    assert len({record.assets["object"] for record in evaluated}) == 2
+    assert len({record.assets["object"] for record in evaluated}) == 1 + several
     assert check_dataset("eval") == []
 
 
@@ -188,6 +208,19 @@ def test_an_observation_that_another_object_of_a_folder_lacks_is_named(here, cap
     assert "Set observation.keys=[robots.*]" in message
     assert main([*run, "observation.keys=[robots.*]", "out=other"]) == 0
     assert {record.skills[-1]["part"] for record in DataSet.open("other")} == {"drawer", "door"}
+
+
+@pytest.mark.slow
+def test_a_damaged_object_costs_only_the_episode_that_draws_it(here, monkeypatch):
+    def load_or_raise(cfg: ObjectCfg, *, rng: np.random.Generator, number: int = 0) -> ObjectAsset:
+        if number == 1:
+            raise AssetError("drawer/1 is damaged.")
+        return load_object(cfg, rng=rng, number=number)
+
+    monkeypatch.setattr("unlatch.workflows.episode.assets.load_object", load_or_raise)
+    assert evaluate("policy=random", "episodes=3", "task.max_duration_s=1") == 1  # an episode ended as `error`
+    assert [code == "error" for code in codes()] == [False, True, False]
+    assert "drawer/1 is damaged." in DataSet.open("eval").read(1).evidence["message"]
 
 
 BATCHED = """
@@ -230,8 +263,8 @@ def server() -> Iterator[str]:
 
 @pytest.mark.slow
 def test_a_policy_in_another_process_is_asked_over_tcp(here, server):
-    assert evaluate(f"policy=tcp://127.0.0.1:{server}", "episodes=1", "task.max_duration_s=1") == 0
-    assert codes() == ["timeout"]
+    assert evaluate(f"policy=tcp://127.0.0.1:{server}", "episodes=2", "task.max_duration_s=1") == 0
+    assert codes() == ["timeout", "timeout"]
     data_set = DataSet.open("eval")
     q = data_set.read(0).arrays["robots.franka_panda.left.joint_positions"]
     assert np.abs(q[-1] - q[5]).max() < 0.01  # the example holds still
@@ -242,6 +275,7 @@ def test_a_policy_in_another_process_is_asked_over_tcp(here, server):
     ("words", "message"),
     [
         (["policy=nowhere:act"], "module 'nowhere' cannot be imported"),
+        (["policy=recorded:nowhere"], "is not a data set"),
         (["policy=random", "batch=true"], "batch=true needs a policy of yours or of LeRobot, got policy=random"),
         pytest.param(["policy=own:stay", "batch=true"], "has no method act_batch", marks=pytest.mark.slow),
     ],

@@ -22,10 +22,13 @@ XARM = "unlatch/robots/descriptions/xarm6.yaml"
     ("arguments", "origins"),
     [
         (
-            ["open_drawer", "robot=xarm6", "seed=3", "skills.0.planner_setting.success_threshold=0.5"],
+            ["open_drawer", "robot=xarm6", "seed=3", "skills.0.planner_setting.success_threshold=0.5",
+             "object.held_out=0.3"],
             {
                 "task.name": ("open_drawer", "configs/task/open_drawer.yaml"),
                 "object.category": ("drawer", "unlatch/objects/procedural/drawer.py"),
+                "object.held_out": ("0.3", "command line"),
+                "robot.name": ("xarm6", XARM),
                 "robot.arms.0.home_std": (None, XARM),
                 "task.settle_s": ("0.5", "default"),
                 "seed": ("3", "command line"),
@@ -81,16 +84,12 @@ def test_list_alone_says_what_can_be_listed(capsys):
     assert all(len(line.split()) > 2 for line in lines)
 
 
-@pytest.mark.parametrize("name", LISTS)
-def test_a_list_fits_the_terminal_and_without_one_each_entry_is_one_line(name, monkeypatch, capsys):
+@pytest.mark.parametrize(("name", "width"), [*((name, 40) for name in LISTS), ("tasks", 80), ("tasks", 200)])
+def test_a_list_fits_the_terminal_and_keeps_its_columns(name, width, monkeypatch, capsys):
+    monkeypatch.setattr(console, "terminal_width", lambda _stream=None: width)
     assert main(["list", name]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines
-    assert all(len(line.split("  ", 1)) == 2 for line in lines), lines
-    monkeypatch.setattr(console, "terminal_width", lambda _stream=None: 40)
-    assert main(["list", name]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert max(map(len, lines)) <= 40
+    assert max(map(len, lines)) <= width
     assert not any(line.endswith(" ") for line in lines)
 
 
@@ -99,6 +98,15 @@ def test_long_names_stand_in_lines_of_their_own(monkeypatch, capsys):
     console.print_row("a/path/of/many/folders", "what lies there", width=22)
     console.print_row("short", "one", width=22)
     assert capsys.readouterr().out == f"a/path/of/many/folders\n    what lies there\n{'short':<22}  one\n"
+
+
+@pytest.mark.parametrize(("what", "count"), [("experiments", 6), *((name, None) for name in LISTS)])
+def test_without_a_terminal_each_entry_is_one_line(what, count, capsys):
+    assert main(["list", what]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines
+    assert all(len(line.split("  ", 1)) == 2 for line in lines), lines
+    assert count is None or len(lines) == count
 
 
 def test_the_schema_is_written_or_printed(tmp_path, capsys):
@@ -120,6 +128,7 @@ NO_HYDRA = ("hydra", "omegaconf", "rich", "ompl.base", "packaging.requirements",
     ("module", "names"),
     [
         ("commands.collect", LATER),
+        ("commands.check", ("hydra", "scipy.spatial")),
         ("commands.images", ("hydra", "omegaconf", "scipy.spatial")),
         ("runs.runner", NO_HYDRA),
     ],

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.objects.builders import every_category
 from unlatch import command_table
 from unlatch.objects.annotation_reader import read_articulation
 from unlatch.objects.articulated_object import ObjectAsset
@@ -68,9 +69,9 @@ def test_an_object_is_a_urdf_with_its_annotation(run, tmp_path):
     assert validate_articulation(asset) == []
 
 
-@pytest.mark.parametrize("category", ["childproof_bottle", "desk_drawers", "faucet", "oven"])
+@every_category
 def test_mujoco_reads_the_same_object(category, run, tmp_path):
-    for seed in (0, 1):
+    for seed in (0, 1, 2):
         assert run(category, f"seed={seed}", f"out={seed}")[0] == 0
         path = tmp_path / str(seed) / "object.urdf"
         model, ours = mujoco.MjModel.from_xml_path(str(path)), read_urdf(path)
@@ -89,13 +90,18 @@ def test_mujoco_reads_the_same_object(category, run, tmp_path):
             link = ours.links[joint.child]
             assert link.inertial is not None
             assert model.body(joint.child).mass[0] == pytest.approx(link.inertial.mass_kg, rel=1e-6)
-            moments = np.sort(model.body(joint.child).inertia)
-            np.testing.assert_allclose(moments, np.linalg.eigvalsh(link.inertial.inertia), rtol=1e-4, atol=1e-9)
+            np.testing.assert_allclose(
+                np.sort(model.body(joint.child).inertia),
+                np.linalg.eigvalsh(link.inertial.inertia),
+                rtol=1e-4,
+                atol=1e-9,
+            )
             np.testing.assert_allclose(data.body(joint.child).xpos, ours.link_pose(joint.child, positions).p, atol=1e-6)
 
 
-def test_mujoco_reads_the_meshes_that_carry_textures(run, tmp_path):
-    assert run("drawer", "seed=4", "out=o")[0] == 0
+@pytest.mark.parametrize("category", ["drawer", "hand_wheel", "safe"])
+def test_mujoco_reads_the_meshes_that_carry_textures(category, run, tmp_path):
+    assert run(category, "seed=4", "out=o")[0] == 0
     path = tmp_path / "o" / "object.urdf"
     kept = '<mujoco><compiler discardvisual="false"/></mujoco>\n</robot>'
     path.write_text(path.read_text().replace("</robot>", kept))
@@ -118,12 +124,20 @@ def test_many_objects_get_a_folder_each_and_a_picture(run, tmp_path):
     assert all(20 < np.count_nonzero(half < 200) / half.size * 100 < 80 for half in (left, right))
 
 
+def test_the_default_place_is_named_after_the_object(run, tmp_path):
+    assert run("laptop")[0] == 0
+    assert (tmp_path / "laptop_0" / "object.urdf").is_file()
+
+
 def test_the_same_again_is_no_mistake_but_another_object_is_not_replaced(run, tmp_path):
     assert run("box", "seed=1", "out=b")[0] == 0
     assert run("box", "seed=1", "out=b")[0] == 0
     code, out, err = run("box", "seed=2", "out=b")
     assert (code, out) == (2, "")
-    assert err.startswith("unlatch: 'b/object.urdf' exists with another content. Expected a free folder. Change out,")
+    assert err == (
+        "unlatch: 'b/object.urdf' exists with another content. Expected a free folder. Change out, or set force=true "
+        "to replace it.\n"
+    )
     assert run("box", "seed=2", "out=b", "force=true")[0] == 0
     assert read_articulation(tmp_path / "b").source["id"] == "2"
 

@@ -1,6 +1,5 @@
 """`unlatch new robot`: what is measured of a URDF, and a robot without Python."""
 
-import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -32,9 +31,11 @@ XARM = distribution_file("pybullet", "pybullet_data/xarm/xarm6_with_gripper.urdf
 
 
 def test_the_hand_of_the_panda_is_measured_as_its_description_has_it():
-    chain, hand = measure(model_path("franka_panda"))
+    model = read_urdf(model_path("franka_panda"))
+    (chain,) = find_arm_chains(model, model_path("franka_panda"))
     (arm,) = load_robot("franka_panda").arms
     assert (chain.base_link, chain.ee_link, list(chain.joints)) == (arm.base_link, arm.ee_link, arm.joints)
+    hand = measure_hand(model, chain, read_mimics(model_path("franka_panda")))
     assert set(hand.finger_links) == set(arm.gripper.finger_links)
     assert hand.widths_m[-1] == pytest.approx(arm.gripper.max_width_m, abs=1e-3)
     assert hand.opens_evenly
@@ -43,17 +44,26 @@ def test_the_hand_of_the_panda_is_measured_as_its_description_has_it():
 
 
 def test_a_linkage_is_measured_as_it_moves():
-    chain, hand = measure(XARM)
+    model, follows = read_urdf(XARM), read_mimics(XARM)
+    (chain,) = find_arm_chains(model, XARM)
     (arm,) = load_robot("xarm6").arms
     assert (chain.base_link, chain.ee_link, list(chain.joints)) == (arm.base_link, arm.ee_link, arm.joints)
     assert chain.finger_joints[0] == "drive_joint"
-    assert set(chain.finger_joints[1:]) == set(read_mimics(XARM))
+    assert set(chain.finger_joints[1:]) == set(follows)
+    hand = measure_hand(model, chain, follows)
     assert set(hand.finger_links) == set(arm.gripper.finger_links)
     assert not hand.opens_evenly
     drives = np.linspace(hand.closed[0], hand.opened[0], len(hand.widths_m))
     openings_m = 2.0 * (0.035 + 0.035465 * np.cos(drives) - 0.042039 * np.sin(drives) - 0.026)  # as in xarm6.yaml
     assert hand.widths_m == pytest.approx(openings_m, abs=5e-4)
     np.testing.assert_allclose(hand.keypoints["tool_head"], arm.keypoints["tool_head"], atol=2e-3)
+
+
+@pytest.mark.slow
+def test_an_arm_without_fingers_is_refused_with_what_is_missing(tmp_path, assert_refused):
+    path = distribution_file("pybullet", "pybullet_data/xarm/xarm6_robot.urdf", where="the test")
+    text = "has no arm with a gripper that moves. Expected a chain of at least 5 joints"
+    assert_refused("new", "robot", path, f"out={tmp_path}", text=text, folder=tmp_path)
 
 
 def test_a_limit_that_is_no_number_is_named(tmp_path):
@@ -66,9 +76,17 @@ def test_a_limit_that_is_no_number_is_named(tmp_path):
         new_robot(path, NewRobotCfg(out=str(tmp_path)))
 
 
+@pytest.mark.slow
+def test_a_urdf_of_a_distribution_is_named_by_it(tmp_path):
+    assert urdf_reference(XARM) == "distribution://pybullet/pybullet_data/xarm/xarm6_with_gripper.urdf"
+    assert urdf_reference(tmp_path / "a.urdf") == str(tmp_path / "a.urdf")
+
+
 def test_a_stated_model_that_is_not_there_is_named(tmp_path):
     robot = RobotCfg(name="mine", arms=load_robot("xarm6").arms, urdf=str(tmp_path / "no.urdf"))
-    with pytest.raises(AssetError, match=r"robot\.urdf of 'mine'='.*no\.urdf' is not a file\. Expected the path"):
+    with pytest.raises(
+        AssetError, match=r"robot\.urdf of 'mine'='.*no\.urdf' is not a file\. Expected the path of a URDF"
+    ):
         model_path(robot)
 
 
@@ -95,6 +113,7 @@ def example(path: str) -> Path:
     ("path", "ee_links", "joints", "widest_m"),
     [
         ("pr2_description/urdf/pr2.urdf", {"l_gripper_palm_link", "r_gripper_palm_link"}, 6, 0.09),
+        ("tiago_pro_description/robots/tiago_pro.urdf", {"gripper_left_base_link", "gripper_right_base_link"}, 6, 0.08),
         ("alex_description/urdf/alex_sake_hands.urdf", {"LeftSakePalmLink", "RightSakePalmLink"}, 2, 0.037),
     ],
 )
@@ -119,10 +138,10 @@ def test_fingers_that_do_not_open_are_refused():
         measure_hand(model, chain, read_mimics(urdf))
 
 
-def open_drawer(folder: Path) -> list[str]:
-    """Returns the words that open a drawer with a robot that lies in a folder."""
+def two_drawers(folder: Path) -> list[str]:
+    """Returns the words that collect two drawers with a robot that lies in a folder."""
     out = ["executor=serial", "pictures=0", f"out={folder / 'data'}"]
-    return ["task=open_drawer", "--config-dir", str(folder), "episodes=1", "seed=1", *out]
+    return ["task=open_drawer", "--config-dir", str(folder), "episodes=2", "seed=1", *out]
 
 
 @pytest.mark.slow
@@ -130,8 +149,7 @@ def test_what_is_written_is_a_robot_and_is_not_replaced(tmp_path, run_command):
     code, out, _ = run_command("new", "robot", XARM, "name=mine", f"out={tmp_path}")
     assert (code, "reaches" in out) == (0, True)
     assert (tmp_path / "robot" / "mine.png").stat().st_size > 10_000
-    urdf = "distribution://pybullet/pybullet_data/xarm/xarm6_with_gripper.urdf"
-    assert load("open_drawer", "robot=mine", config_dirs=[tmp_path]).robot.urdf == urdf
+    assert load("open_drawer", "robot=mine", config_dirs=[tmp_path]).robot.urdf == urdf_reference(XARM)
     code, _, err = run_command("new", "robot", XARM, "name=mine", f"out={tmp_path}")
     assert (code, "mine.yaml exists already" in err) == (2, True)
 
@@ -146,8 +164,8 @@ def test_an_arm_without_a_gripper_gets_one_and_opens_a_drawer(tmp_path, run_comm
     (arm,) = load("open_drawer", "robot=iiwa", config_dirs=[tmp_path]).robot.arms
     assert arm.gripper == load_robot("ur5e").arms[0].gripper
     assert not set(arm.forbidden_links) & set(arm.gripper.finger_links)
-    code, out, _ = run_command("collect", "robot=iiwa", *open_drawer(tmp_path))
-    assert (code, "1/1" in out) == (0, True)
+    code, out, _ = run_command("collect", "robot=iiwa", *two_drawers(tmp_path))
+    assert (code, "2/2" in out) == (0, True)
     code, out, _ = run_command("check", tmp_path / "robot" / "iiwa.yaml")
     assert (code, "the robot fits its model" in out) == (0, True)
 
@@ -293,7 +311,7 @@ def test_a_tilted_hand_frame_is_named_by_its_numbers():
     )
 
 
-@pytest.mark.parametrize("task", ["open_drawer", "close_microwave"])
+@pytest.mark.parametrize("task", ["open_drawer", "close_drawer", "open_microwave", "close_microwave"])
 def test_the_motions_of_a_shipped_task_fit_a_hand_that_approaches_along_x(task, write_arm):
     _, hand = measure(write_arm(arm_urdf()))
     cfg = load(task)
@@ -308,45 +326,60 @@ def test_a_lift_is_a_joint_of_the_arm_and_names_with_spaces_dots_and_slashes_are
     assert hand.finger_links == ("finger/a.left arm", "finger/b.left arm")
 
 
-def box_arm(old: str, new: str, **options: bool) -> str:
-    """Returns `arm_urdf` with a text replaced, which must be there."""
-    text = arm_urdf(**options)
-    assert old in text
-    return text.replace(old, new)
+def box_arm(**changes: str) -> str:
+    """Returns `arm_urdf` with texts replaced, each of which must be there."""
+    text = arm_urdf()
+    for old, new in changes.values():
+        assert old in text
+        text = text.replace(old, new)
+    return text
+
+
+FIXED_B = ('<joint name="slide_b" type="prismatic">', '<joint name="slide_b" type="fixed">')
+MOTOR = _link("motor", "0.01 0.03 0.01") + _joint(
+    "motor_joint", "hand", "motor", "0.03 0 0", "1 0 0", kind="continuous"
+)
 
 
 def test_a_finger_that_closes_on_a_fixed_one_is_a_hand(write_arm):
-    chain, hand = measure(write_arm(box_arm('"slide_b" type="prismatic">', '"slide_b" type="fixed">')))
+    chain, hand = measure(write_arm(box_arm(jaw=FIXED_B)))
     assert (chain.ee_link, len(chain.joints), hand.joints, hand.motors) == ("hand", 6, ("slide_a",), 1)
     assert set(hand.finger_links) == {"finger_a", "finger_b"}
     assert hand.widths_m[-1] == pytest.approx(0.04, abs=1e-3)
-    assert hand.keypoints["tool_head"][1] == pytest.approx(0.2 * 0.04, abs=2e-3)  # from the face of the fixed finger
+    face = 0.006 - 0.006  # inner face of the fixed finger, at -y
+    assert hand.keypoints["tool_head"][1] == pytest.approx(face + 0.2 * 0.04, abs=2e-3)
 
 
 def test_a_motor_beside_the_fingers_is_no_finger(write_arm):
-    motor = _link("motor", "0.01 0.03 0.01")
-    motor += _joint("motor_joint", "hand", "motor", "0.03 0 0", "1 0 0", kind="continuous")
-    _, hand = measure(write_arm(box_arm("</robot>", f"{motor}</robot>")))
+    _, hand = measure(write_arm(box_arm(motor=("</robot>", MOTOR + "</robot>"))))
     assert hand.joints == ("slide_a", "slide_b")
     assert hand.widths_m[-1] == pytest.approx(0.08, abs=1e-3)
 
 
 def test_fingers_with_mirrored_ranges_open_against_each_other(write_arm):
     text = arm_urdf(mimic=False)
-    before, joint, second = text.partition('<joint name="slide_b"')
-    for old, new in (('xyz="0 -1.0 0"', 'xyz="0 1.0 0"'), ('lower="0" upper="0.04"', 'lower="-0.04" upper="0"')):
-        second = second.replace(old, new)
-    _, hand = measure(write_arm(before + joint + second))
+    start = text.index('<joint name="slide_b"')
+    mirrored = (
+        text[start:]
+        .replace('xyz="0 -1.0 0"', 'xyz="0 1.0 0"')
+        .replace('lower="0" upper="0.04"', 'lower="-0.04" upper="0"')
+    )
+    assert mirrored != text[start:]
+    _, hand = measure(write_arm(text[:start] + mirrored))
     assert (hand.closed, hand.opened, hand.motors) == ((0.0, 0.0), (0.04, -0.04), 2)
 
 
 @pytest.mark.slow
 def test_what_a_file_lacks_is_assumed_and_named_and_the_folder_can_be_moved(tmp_path, write_arm, run_command):
-    text = box_arm('effort="60" velocity="2"', 'effort="0" velocity="0"')
-    urdf = write_arm(re.sub(r'(<link name="finger_.">.*?)<inertial>.*?</inertial>', r"\1", text))
+    text = box_arm(speed=('effort="60" velocity="2"', 'effort="0" velocity="0"'))
+    inertial = text[text.index('<link name="finger_a">') :]
+    inertial = inertial[inertial.index("<inertial>") : inertial.index("</inertial>") + len("</inertial>")]
+    urdf = write_arm(text.replace(inertial, ""))
     code, out, _ = run_command("new", "robot", urdf, "name=mine", f"out={tmp_path / 'cfg'}")
     assert code == 0
-    assert "joint_5, joint_6: the file states no velocity, or 0; 1.5 rad/s is" in out
+    assert (
+        "joint_1, joint_2, joint_3, joint_4, joint_5, joint_6: the file states no velocity, or 0; 1.5 rad/s is" in out
+    )
     assert "the file states none: finger_a 25 g, finger_b 25 g" in out
     assert out.count("arm left: ") == 4  # what it is, and three tests in physics
     assert "FAILED" not in out
@@ -387,13 +420,16 @@ def test_a_joint_at_its_limit_leaves_the_lift_to_the_others():
 
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("mujoco") is None, reason="MuJoCo, of the extra 'robots', is not there")
-def test_a_robot_of_menagerie_is_chosen_by_its_folder(tmp_path, monkeypatch):
-    (tmp_path / "maker_arm").mkdir()
-    (tmp_path / "maker_arm" / "arm.xml").write_text(arm_mjcf(follower=COUPLED), encoding="utf-8")
+def test_a_robot_of_menagerie_collects(tmp_path, run_command, monkeypatch):
+    folder = tmp_path / "maker_arm"
+    folder.mkdir()
+    (folder / "arm.xml").write_text(arm_mjcf(follower=COUPLED), encoding="utf-8")
     monkeypatch.setenv("MENAGERIE_ROOT", str(tmp_path))
-    robot = load("close_drawer", "robot=menagerie:maker_arm").robot
-    assert robot.name == "menagerie_maker_arm"
-    assert {*robot.arms[0].joints} <= read_urdf(model_path(robot)).joints.keys()
+    words = ["episodes=1", "executor=serial", "pictures=0", f"out={tmp_path / 'data'}"]
+    code, out, err = run_command("collect", "task=close_drawer", "robot=menagerie:maker_arm", *words)
+    assert (code, "1 of 1 episodes done" in out) == (0, True), err
+    arrays = DataSet.open(tmp_path / "data")[0].arrays
+    assert any(key.startswith("robots.menagerie_maker_arm.") for key in arrays)
 
 
 def test_a_xacro_file_is_refused_with_the_way_to_expand_it(tmp_path, assert_refused):
@@ -412,7 +448,8 @@ def test_missing_meshes_are_counted_and_the_first_ones_named(tmp_path, write_arm
     file = write_arm(with_meshes("../meshes", 5))
     text = (
         "5 of 5 meshes are missing: '../meshes/0.stl', '../meshes/1.stl', '../meshes/2.stl' and 2 more. Expected the "
-        f"first one at {tmp_path.parent / 'meshes' / '0.stl'}."
+        f"first one at {tmp_path.parent / 'meshes' / '0.stl'}. Copy the meshes there, or correct their names in the "
+        "URDF."
     )
     assert_refused("new", "robot", file, f"out={tmp_path}", text=text, folder=tmp_path)
 
@@ -447,25 +484,29 @@ def test_check_shows_a_robots_hand_frame_and_what_does_not_fit(tmp_path, run_com
 
 
 @pytest.mark.slow
-def test_the_first_drawer_is_opened_and_replayed_by_an_arm_on_a_lift(tmp_path, write_arm, run_command):
-    file = write_arm(arm_urdf(lift=True, spaced=True))
+@pytest.mark.parametrize("lift", [pytest.param(False, marks=pytest.mark.heavy), True])
+def test_the_first_drawer_is_opened_and_replayed(lift, tmp_path, write_arm, run_command):
+    file = write_arm(arm_urdf(lift=lift, spaced=True))
     assert run_command("new", "robot", file, "name=mine", f"out={tmp_path}")[0] == 0
-    code, out, _ = run_command("collect", "robot=mine", *open_drawer(tmp_path))
-    assert (code, "1/1" in out) == (0, True)
+    code, out, _ = run_command("collect", "robot=mine", *two_drawers(tmp_path))
+    assert (code, "2/2" in out) == (0, True)
     code, out, _ = run_command("check", tmp_path / "data", "replay=true", "workers=1")
     assert (code, out.count("every replay is exact")) == (0, 1)
-    (arm,) = load("open_drawer", "robot=mine", config_dirs=[tmp_path]).robot.arms
-    assert arm.max_velocity[0] == pytest.approx(0.2)  # [m/s], the model's
-    assert arm.max_acceleration[0] == pytest.approx(1.0)  # [m/s^2]: a lift is slower than a turning joint
-    assert arm.max_effort[0] == pytest.approx(800.0)  # [N], above what a turning joint gets
-    assert arm.lower[0] + 0.05 < arm.home[0] < arm.upper[0] - 0.05  # it can go either way
-    q = DataSet.open(tmp_path / "data")[0].arrays["robots.mine.left.joint_positions"][:, 0]
-    assert np.ptp(q) > 0.02  # the plan moves the lift
+    if lift:
+        (arm,) = load("open_drawer", "robot=mine", config_dirs=[tmp_path]).robot.arms
+        assert arm.max_velocity[0] == pytest.approx(0.2)  # [m/s], the model's
+        assert arm.max_acceleration[0] == pytest.approx(1.0)  # [m/s^2]: a lift is slower than a turning joint
+        assert arm.max_effort[0] == pytest.approx(800.0)  # [N], above what a turning joint gets
+        assert arm.lower[0] + 0.05 < arm.home[0] < arm.upper[0] - 0.05  # it can go either way
+        q = DataSet.open(tmp_path / "data")[0].arrays["robots.mine.left.joint_positions"][:, 0]
+        assert np.ptp(q) > 0.02  # the plan moves the lift
 
 
 @pytest.mark.slow
 def test_a_column_on_the_floor_stands_below_the_table(write_arm):
-    file = write_arm(box_arm('xyz="0 0 0.15" rpy', 'xyz="0 0 0.75" rpy', lift=True))
+    text = arm_urdf(lift=True).replace('xyz="0 0 0.15" rpy', 'xyz="0 0 0.75" rpy')
+    assert text != arm_urdf(lift=True)
+    file = write_arm(text)
     robot = robot_from_urdf(file, name="mine", stated=str(file), reach=REACH)
     assert robot.base_height_m < -0.3
     assert REACH.shares(robot)[0] > 0.9

@@ -151,6 +151,7 @@ def title_of(entry: dict[str, Any], asset: Any = None) -> str:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
+        ({"strategy": "hook"}, "open: box, strategy hook, grip 30 N"),
         ({"strategy": None}, "open: box, grip 30 N"),
         ({"strategy": "drag", "press_force_n": 23.6}, "open: box, strategy drag, press 24 N"),
         ({"name": "home", "arm": "left", "strategy": "given", "goes_home": True}, "home, left arm"),
@@ -167,6 +168,7 @@ def test_the_title_of_a_round_names_the_strategy_and_the_force_of_the_hand(monke
         ("button_microwave", 0.0, "press: button of the microwave"),
         ("button_microwave", 0.5, "close: door of the microwave"),
         ("push_latch_cabinet", 0.0, "press: door of the cabinet"),
+        ("microwave", 0.0, "close: door of the microwave"),
     ],
 )
 def test_the_title_of_a_round_names_the_button_that_is_pressed(category, s0, said):
@@ -204,7 +206,7 @@ def sheet(counts: list[int], *, success: bool = True) -> PhaseSheet:
 
 @pytest.mark.parametrize(
     ("counts", "columns", "across"),
-    [([7], 5, 4), ([1], 5, 1), ([8, 6, 9], 5, 4), ([9], 1, 1)],
+    [([9], 5, 5), ([7], 5, 4), ([3], 5, 3), ([1], 5, 1), ([9], 3, 3), ([8, 6, 9], 5, 4), ([8, 7], 5, 4), ([9], 1, 1)],
 )
 def test_a_sheet_is_as_wide_as_its_rows(counts, columns, across):
     drawn = draw_sheet(sheet(counts), columns=columns)
@@ -213,8 +215,9 @@ def test_a_sheet_is_as_wide_as_its_rows(counts, columns, across):
     assert rows * TILE_PX[1] < drawn.height < rows * (TILE_PX[1] + 40) + 400
 
 
-def test_a_caption_fits_above_its_picture():
-    text = "12  workspace_exceeded  14.2 s   0.33 rad"
+@pytest.mark.parametrize("what", ["1  transit", "6  motion_blocked", "12  workspace_exceeded"])
+def test_a_caption_fits_above_its_picture(what):
+    text = what + "  14.2 s   0.33 rad"
     assert fitting_font(text, TILE_PX[0] - 4).getlength(text) <= TILE_PX[0] - 4
 
 
@@ -229,7 +232,7 @@ def test_a_failure_is_red():
 
 @pytest.mark.slow
 @pytest.mark.integration
-@pytest.mark.parametrize(("number", "moments"), [(2, 1), (4, 6)])
+@pytest.mark.parametrize(("number", "moments"), [(0, 9), (2, 1), (4, 6), (6, 1)])
 def test_the_command_draws_an_episode(data_set, number, moments, tmp_path, run_command):
     path = tmp_path / "deep" / "a.png"
     code, out, err = run_command("phases", data_set.path, f"episode={number}", f"out={path}")

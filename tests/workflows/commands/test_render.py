@@ -45,6 +45,13 @@ def run(run_command) -> Run:
     return partial(run_command, "render")
 
 
+def test_python_refuses_overrides_that_are_no_settings_of_cameras(data_set):
+    with pytest.raises(ConfigError, match=r"such as executor=\.\.\.") as caught:
+        render(data_set, overrides=["cameras.0.width=48", "executor=serial"])
+    assert caught.value.key == "executor"
+    assert not (data_set.path / "renders").exists()
+
+
 def test_one_size_is_that_of_the_images_of_all_cameras_and_needs_a_field_of_view(
     data_set, run, assert_refused, tmp_path
 ):
@@ -93,6 +100,17 @@ def test_every_state_is_rendered_by_cameras_that_were_not_recorded(data_set, run
     assert episode.tracks["front"].T_world_camera(-1).is_close(pose)
 
 
+def test_h264_differs_little_from_lossless_images(data_set, run):
+    path = str(data_set.path)
+    wide = ["cameras.0.width=160", "cameras.0.height=120", "renderer=software", "executor=serial", "only=[0]"]
+    for name, rgb in (("raw", "lossless"), ("film", "h264")):
+        assert run(path, f"name={name}", f"rgb={rgb}", "cameras=[wrist]", *wide)[0] == 0
+    raw, film = (RenderSet.open(path, name).frames(0, "wrist", "rgb") for name in ("raw", "film"))
+    for a, b in zip(raw, film, strict=True):
+        mse = np.mean((a.astype(float) - b) ** 2)
+        assert 10 * np.log10(255.0**2 / max(mse, 1e-9)) > 35.0
+
+
 def test_the_same_command_renders_missing_and_damaged_episodes(data_set, run, run_command):
     path, command = str(data_set.path), ["cameras=[front]", "name=again", *FAST]
     assert run(path, *command, "only=[0]")[0] == 0
@@ -138,8 +156,6 @@ def test_python_calls_return_the_render_set_and_print_nothing(data_set, capsys):
     assert render_set.episode(0).n_frames == data_set.read(0).n_actions + 1
     with pytest.raises(ConfigError, match="at least one camera"):
         render(data_set, cameras=[])
-    with pytest.raises(ConfigError, match=r"such as executor=\.\.\."):
-        render(data_set, overrides=["cameras.0.width=48", "executor=serial"])
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "")
 
@@ -147,19 +163,23 @@ def test_python_calls_return_the_render_set_and_print_nothing(data_set, capsys):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
+        (["modalities=[colour]"], "modalities[0]='colour' is not a known modality."),
         (["modalities=[rgb,rgb]"], "names one twice"),
         (["cameras=[frnt]"], "cameras[0]='frnt' is not a known camera. Did you mean 'front'?"),
         (["cameras=[imu]"], "cameras[0] is a sensor of type 'imu'. Expected a camera."),
         (["cameras=[]"], "cameras=[] is empty."),
         (["cameras=[front]", "cameras.0.widht=10"], "cameras[0].widht is unknown. Did you mean 'width'"),
         (["cameras=[{name: a, type: camera, mount: {body: drawr}}]"], "cameras[0].mount.body='drawr' is no"),
+        (["renderer=softwear"], "Did you mean 'software'?"),
         (["renderer=embree"], "The renderer 'embree' is gone. Take 'software'."),
         (["only=[7]"], "episode=7 is not in"),
         ([], "none of the requested episodes has states"),
         (["name=a/b"], "cannot name a render set"),
+        (["randomization=lihgt"], "lihgt"),
         (["rgb=png"], "rgb='png' is not a known encoding. Known: h264, lossless."),
         (["modalities=[poses]", "leave_out=[tabel]", "all=true"], "leave_out has 'tabel', which is not a known class"),
         (["leave_out=[table]"], "leave_out=['table'] has no effect on rgb."),
+        (["executor=serail"], "Did you mean 'serial'?"),
     ],
 )
 def test_wrong_arguments_are_reported_in_one_line_and_nothing_is_written(data_set, assert_refused, arguments, text):

@@ -13,6 +13,8 @@ from unlatch.simcore.recording import episode
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EPISODE_FILE, STATE_FILE, EpisodeRecord, encode_episode
 from unlatch.simcore.recording.state_file import encode_npz
+from unlatch.workflows.checks.criteria_source import check_data_set
+from unlatch.workflows.commands.check import replay_arrays
 from unlatch.workflows.runs import earlier_code
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.replay import ReplayMode, largest_deviation, replay_deviation, replay_record
@@ -27,7 +29,7 @@ VELOCITIES = "robots.franka_panda.left.joint_velocities"
 
 @pytest.fixture(scope="module")
 def data_set(collected) -> DataSet:
-    return DataSet.open(collected("close_drawer", episodes=2))
+    return DataSet.open(collected("close_drawer", episodes=3))
 
 
 @pytest.fixture
@@ -100,6 +102,18 @@ def test_an_episode_of_version_2_is_compared_in_64_bits(data_set, data_set_of_ve
 
 
 @pytest.mark.slow
+def test_an_episode_of_version_2_passes_the_check_beside_one_of_this_version(data_set, data_set_of_version_2, tmp_path):
+    shutil.copytree(data_set_of_version_2.path, tmp_path / "mixed")
+    with DataSet.create_or_resume(tmp_path / "mixed", header=data_set.header) as mixed:
+        assert mixed.write(data_set.read(2))
+        versions = [(mixed.folder_of(n) / EPISODE_FILE).read_text().count('"format_version": 2') for n in (1, 2)]
+    assert versions == [1, 0]
+    mixed = DataSet.open(tmp_path / "mixed")
+    assert check_data_set(mixed) == []
+    assert [outcome.problems for outcome in replay_arrays(mixed, workers=1)] == [(), ()]
+
+
+@pytest.mark.slow
 def test_failed_episodes_replay_too(collected, run):
     overrides = ("skills.0.contact_force_threshold_n=0", "task.max_duration_s=2.0")
     failures = DataSet.open(collected("close_drawer", *overrides, episodes=2))
@@ -154,7 +168,7 @@ def test_a_damaged_episode_is_named_and_the_others_are_replayed(data_set, tmp_pa
     assert code == 1
     assert "episode 1: " in out
     assert "is damaged" in out
-    assert "1 exact" in out
+    assert "2 exact" in out
 
 
 @pytest.mark.slow

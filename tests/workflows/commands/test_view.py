@@ -13,6 +13,7 @@ import trimesh
 from tests.objects.builders import write_drawn
 from unlatch import command_table
 from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.robots.models import model_path
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.obj_file import linear_light
@@ -23,6 +24,8 @@ from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.workflows.viewing.recorded_scene import RecordedScene, ShownBody, box_mesh, link_meshes, read_scene
 
 pytestmark = pytest.mark.integration
+
+FINGERS = "contacts.franka_panda.left.{}.fingers_link.force_max_n"
 
 
 def test_an_error_before_the_first_state_shows_the_scene_and_the_place_in_the_code(data_set, scene):
@@ -50,11 +53,14 @@ def body(scene: RecordedScene, name: str):
     return next(item for item in scene.bodies if item.name == name)
 
 
-def test_the_hand_is_where_it_was_recorded_and_the_drawer_moves_as_far_as_its_joint(scene, record):
+def test_the_hand_is_where_it_was_recorded(scene, record):
     hand = body(scene, "robot/franka_panda/panda_hand")
     np.testing.assert_allclose(hand.positions, record.arrays["robots.franka_panda.left.ee_position"], atol=1e-6)
     recorded = record.arrays["robots.franka_panda.left.ee_quat_xyzw"]
     np.testing.assert_allclose(np.abs(np.sum(hand.quats_xyzw * recorded, axis=1)), 1.0, atol=1e-9)
+
+
+def test_the_drawer_moves_as_far_as_its_joint(scene, record):
     (skill,) = record.skills
     travel = record.arrays["objects.drawer.joint_positions"][:, skill["joint_index"]]
     moving = [item for item in scene.bodies if item.name.startswith("object/drawer/") and item.moves]
@@ -75,8 +81,7 @@ def test_furniture_stands_still_under_what_it_carries(scene):
 def test_a_force_belongs_to_the_frame_at_the_end_of_its_interval(scene, record):
     force = next(item for item in scene.forces if item.name.endswith("fingers_link"))
     assert force.values_n[0] == 0.0
-    key = "contacts.franka_panda.left.drawer.fingers_link.force_max_n"
-    np.testing.assert_array_equal(force.values_n[1:], record.arrays[key])
+    np.testing.assert_array_equal(force.values_n[1:], record.arrays[FINGERS.format("drawer")])
     assert force.values_n.max() > 1.0
     assert {item.label for item in scene.forces if item.name.startswith("drawer.")} == {
         "drawer on furniture",
@@ -160,19 +165,19 @@ def test_a_recording_is_read_back_as_it_was_recorded(scene, tmp_path):
 
 
 NO_STATES = "it ended with code plan_infeasible before the first one (No grasp was found). Name another episode."
-MISTAKES = [
-    *(
-        (command, "episode=3", "episode=3 is not in '{set}'. It has episodes 0 to 2, 4 to 8. Name one of them.")
-        for command in ("view", "phases", "clip")
-    ),
-    ("view", "episode=1", f"Episode 1 has no states to show: {NO_STATES}"),
-    ("phases", "episode=1", f"Episode 1 has no states to show: {NO_STATES}"),
-    ("clip", "episode=1", f"Episode 1 has no states to show: {NO_STATES}"),
-    ("clip", "episod=3", "episod is unknown. Did you mean 'episode'? `--help` lists all. Remove or rename it."),
-    ("view", "episode=x", "episode='x' has the wrong type. Expected a whole number. Change it."),
+EACH = {
+    "episode=3": "episode=3 is not in '{set}'. It has episodes 0 to 2, 4 to 8. Name one of them.",
+    "episode=-1": "episode=-1 is not in '{set}'. It has episodes 0 to 2, 4 to 8. Name one of them.",
+    "episod=3": "episod is unknown. Did you mean 'episode'? `--help` lists all. Remove or rename it.",
+    "episode=x": "episode='x' has the wrong type. Expected a whole number. Change it.",
+    "episode=1": f"Episode 1 has no states to show: {NO_STATES}",
+}
+OF_ONE = [
+    ("view", "--fast", "Unknown flag '--fast'. Expected key=value or --help."),
     ("phases", "--fast", "Unknown flag '--fast'. Expected key=value or --help."),
     ("view", "format=htm", "Unknown format 'htm'. Did you mean 'html'? Known: html, rrd."),
     ("view", "out=a.rrd", "out=a.rrd does not end in .html, the format that is written. Add format=rrd."),
+    ("view", "out=a.png", "out=a.png does not end in .html, the format that is written. Rename it."),
     ("phases", "columns=0", "columns=0 is out of range. Expected 1 to 12."),
     ("phases", "out=a.jpg", "out=a.jpg does not end in .png, the format that is written. Rename it."),
     ("clip", "out=a.avi", "out=a.avi does not end in .mp4, .webp or .gif, the formats that are written. Rename it."),
@@ -180,17 +185,29 @@ MISTAKES = [
     ("clip", "width=641", "A picture of 641 x 480 pixels does not fit a .mp4: H.264 needs even sides."),
     ("clip", "speed=0", "speed=0 is out of range. Expected 0.05 to 100."),
     ("clip", "camera=fron", "camera='fron' is not a known view or camera. Did you mean 'front'?"),
+    ("clip", "camera=xyz", "Known: overview, close, fisheye, following, front, wrist. Name one of them."),
     ("clip", "camera=imu", "camera=imu is a sensor of type 'imu'. Expected a camera. Name another."),
     ("clip", "renderer=atuo", "Unknown renderer 'atuo'. Did you mean 'auto'?"),
+    ("clip", "renderer=xyz", "Unknown renderer 'xyz'. Known: auto, mitsuba, pygfx, software."),
+    ("clip", "renderer=softwear", "Unknown renderer 'softwear'. Did you mean 'software'?"),
     ("clip", "scenery=kichen", "scenery='kichen' is unknown. Did you mean 'kitchen'"),
 ]
 
 
-@pytest.mark.parametrize(("command", "arguments", "message"), MISTAKES)
+@pytest.mark.parametrize(
+    ("command", "arguments", "message"),
+    [*((command, *row) for command in ("view", "phases", "clip") for row in EACH.items()), *OF_ONE],
+)
 def test_a_mistake_is_one_line(data_set, command, arguments, message, assert_refused):
     said = assert_refused(command, data_set.path, *arguments.split(), text="", folder=data_set.path)
     said = said.replace(str(data_set.path), "{set}")
     assert message in said if command == "clip" else said == f"unlatch: {message}\n"
+
+
+def test_a_place_that_cannot_be_written_is_one_line(data_set, tmp_path, assert_refused):
+    (tmp_path / "file").write_text("mine")
+    text = f"'{tmp_path}/file/a.html' cannot be written: this user cannot write to '{tmp_path}/file'."
+    assert_refused("view", data_set.path, f"out={tmp_path}/file/a.html", text=text, folder=tmp_path)
 
 
 @pytest.mark.parametrize("command", ["view", "studio", "watch"])
@@ -200,6 +217,15 @@ def test_a_command_whose_page_needs_viser_names_its_extra(data_set, command, mon
     assert command_table.main([command, *words[command]]) == 2
     assert f"It comes with the extra 'view'. Install it: {install_command('view')}" in capsys.readouterr().err
     assert not [path for path in data_set.path.iterdir() if path.name == "view-0.html"]
+
+
+@pytest.mark.slow
+def test_every_visible_link_of_the_robot_has_a_mesh():
+    meshes = link_meshes(read_urdf(model_path("franka_panda"), packages=True))
+    assert {f"panda_link{index}" for index in range(8)} | {"panda_hand", "panda_leftfinger"} <= meshes.keys()
+    hand = np.concatenate([mesh.vertices for mesh in meshes["panda_hand"]])
+    np.testing.assert_allclose(np.ptp(hand, axis=0), [0.03, 0.2, 0.09], atol=0.04)
+    assert all(mesh.faces.max() < len(mesh.vertices) for pieces in meshes.values() for mesh in pieces)
 
 
 def test_a_damaged_mesh_is_named(tmp_path):

@@ -116,6 +116,7 @@ FORM = "application/x-www-form-urlencoded"
         ("/state.json", {"Host": "127.0.0.1"}, 200),
         ("/state.json", {"Host": "[::1]:1"}, 200),
         ("/", {"Sec_Fetch_Site": "same-origin", "Sec_Fetch_Dest": "empty"}, 200),
+        ("/", {"Sec_Fetch_Site": "none", "Sec_Fetch_Dest": "document"}, 200),
         ("/", {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Dest": "document"}, 200),  # a link was followed
         ("/", {"Sec_Fetch_Site": "same-site", "Sec_Fetch_Dest": "iframe"}, 403),  # another port of this computer
         ("/", {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Dest": "image"}, 403),
@@ -129,8 +130,9 @@ def test_only_the_page_itself_and_links_are_answered(server, path, request_, sta
 
 
 @pytest.mark.parametrize("cookie", ["{name}=wrong", "{name}=", "unlatch_1=a-secret", "\xe4=1; {name}=\xe4", "{name}"])
-def test_a_wrong_cookie_is_no_token(server, cookie):
-    assert ask(server, "/action", body=RUN, Cookie=cookie.format(name=server.cookie))[0] == 403
+@pytest.mark.parametrize(("path", "body"), [("/state.json", None), ("/action", RUN)])
+def test_a_wrong_cookie_is_no_token(server, cookie, path, body):
+    assert ask(server, path, body=body, Cookie=cookie.format(name=server.cookie))[0] == 403
 
 
 def test_the_scene_and_viser_itself_answer_nobody_but_the_page(server):
@@ -144,17 +146,22 @@ def test_the_scene_and_viser_itself_answer_nobody_but_the_page(server):
     assert web_socket_status(server, port=port, X_Unlatch_Secret=server.viser_secret) == 101
 
 
-@pytest.mark.parametrize("path", ["/", "/state.json", "/scene/", "/?token=wrong", "/?token=%ff"])
+@pytest.mark.parametrize(
+    "path", ["/", "/state.json", "/scene/", "/?token=wrong", "/?token=%ff", "/?token=", "/elsewhere"]
+)
 def test_without_the_token_a_page_says_what_to_open(server, path):
-    status, _, content = ask(server, path, knows=False)
+    status, headers, content = ask(server, path, knows=False)
     assert status == 403
+    assert headers["Content-Type"].startswith("text/html")
     assert "Open the whole address that the command has printed" in content
 
 
 def test_an_action_without_the_token_changes_nothing(server, tmp_path):
     target = tmp_path / "task" / "stolen.yaml"
-    for path in ("/action", "/action?token=a-secret"):
-        assert ask(server, path, body=action("save", path=str(target)), knows=False)[0] == 403
+    status, _, content = ask(server, "/action", body=action("save", path=str(target)), knows=False)
+    assert status == 403
+    assert "Open the whole address" in content
+    assert ask(server, "/action?token=a-secret", body=action("save", path=str(target)), knows=False)[0] == 403
     assert not target.exists()
 
 
@@ -166,13 +173,11 @@ def test_the_printed_address_gives_the_browser_the_token(server):
     assert "HttpOnly" in headers["Set-Cookie"]
     cookie = headers["Set-Cookie"].partition(";")[0]
     assert ask(server, "/", knows=False, Cookie=cookie)[0] == 200
+    assert ask(server, "/action", body=action("undo"), knows=False, Cookie=cookie)[0] == 200
+
+
+def test_two_pages_of_one_computer_have_cookies_of_their_own(server):
     assert server.cookie.endswith(str(server.server_address[1])), "a browser sends a cookie to every port of a computer"
-    for path, location in [
-        ("/state.json?since=3&token=a-secret", "/state.json?since=3"),
-        ("//elsewhere.example/?token=a-secret", "/elsewhere.example/"),
-    ]:
-        status, headers, _ = ask(server, path, knows=False)
-        assert (status, headers["Location"]) == (303, location)
 
 
 def test_large_requests_are_refused(server):
@@ -206,3 +211,12 @@ def test_a_viser_that_would_answer_everybody_is_not_started(monkeypatch):
     monkeypatch.setattr(viser_scene.import_viser(), "ViserServer", lambda **_: SimpleNamespace(stop=lambda: None))
     with pytest.raises(PluginError, match=r"every user of this computer.*pip install 'viser==1\.1\.1'"):
         viser_scene.start_viser()
+
+
+def test_the_token_leads_to_the_rest_of_the_address_on_this_server_only(server):
+    for path, location in [
+        ("/state.json?since=3&token=a-secret", "/state.json?since=3"),
+        ("//elsewhere.example/?token=a-secret", "/elsewhere.example/"),
+    ]:
+        status, headers, _ = ask(server, path, knows=False)
+        assert (status, headers["Location"]) == (303, location)

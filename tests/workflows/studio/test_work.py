@@ -1,14 +1,17 @@
 """Plans of whole chains, and where their objects are in each frame."""
 
 import io
-from types import SimpleNamespace
+from dataclasses import asdict
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
+import yaml
 from PIL import Image
 
+from unlatch.simcore.errors import UnlatchError
 from unlatch.workflows.studio.document import TaskDocument, new_document
-from unlatch.workflows.studio.jobs import PLAN, SCENE, VIEW, VIEW_PX, PlanResult, StudioJob, TaskText
+from unlatch.workflows.studio.jobs import PLAN, SCENE, VIEW, VIEW_PX, PlanResult, SceneResult, StudioJob, TaskText
 from unlatch.workflows.studio.scene_marks import planned_state
 from unlatch.workflows.studio.work import StudioWork
 from unlatch.workflows.viewing.recorded_scene import load_assets, object_model, robot_model
@@ -58,30 +61,55 @@ def test_a_carried_object_follows_the_hand_and_stays_where_it_is_put(work):
 
 
 @pytest.mark.slow
-def test_cameras_see_the_state_that_is_asked_for_and_that_of_the_wrist_moves_with_the_hand(work):
+def test_cameras_see_the_state_that_is_asked_for(work):
+    document = new_document(["task=open_microwave", "camera=front"])
+    task = TaskText(document.name, document.text)
+    shown = work.do(StudioJob(SCENE, task)).scene
+    opened = dict(shown.state)
+    opened["objects.microwave.joint_positions"] = np.array([1.2])
+    first, same, other = (
+        np.asarray(
+            Image.open(io.BytesIO(work.do(StudioJob(VIEW, task, scene=shown, state=state)).images["front"])),
+            dtype=float,
+        )
+        for state in (shown.state, shown.state, opened)
+    )
+    assert first.shape[1] <= VIEW_PX
+    (seen_from,) = work.do(StudioJob(VIEW, task, scene=shown, state=opened)).cameras
+    assert seen_from.name == "front"
+    assert np.array_equal(first, same)
+    assert np.abs(first - other).max() > 60.0, "the door is open"
+
+
+@pytest.mark.slow
+def test_a_camera_at_the_wrist_is_where_the_hand_is(work):
     document = new_document(["task=open_microwave", "camera=front_wrist"])
     task = TaskText(document.name, document.text)
     scene = work.do(StudioJob(SCENE, task))
-    shown = scene.scene
-
-    def view(**changes):
-        """Returns the image of the front camera, and where the cameras are, in a changed state."""
-        found = work.do(StudioJob(VIEW, task, scene=shown, state={**shown.state, **changes}))
-        image = np.asarray(Image.open(io.BytesIO(found.images["front"])), dtype=float)
-        return image, {camera.name: camera.position for camera in found.cameras}
-
-    first, start = view()
-    assert first.shape[1] <= VIEW_PX
-    assert np.array_equal(first, view()[0])
-    opened, _ = view(**{"objects.microwave.joint_positions": np.array([1.2])})
-    assert np.abs(first - opened).max() > 60.0, "the door is open"
-    assert start["wrist"] == pytest.approx({each.name: each.position for each in scene.cameras}["wrist"], abs=1e-6)
-    key = next(key for key in shown.state if key.startswith("robot") and key.endswith("joint_positions"))
-    turned = np.array(shown.state[key])
+    key = next(key for key in scene.scene.state if key.startswith("robot") and key.endswith("joint_positions"))
+    turned = np.array(scene.scene.state[key])
     turned.flat[0] += 0.5  # about the vertical axis of the base
-    _, moved = view(**{key: turned})
+    start, moved = (
+        {
+            camera.name: camera.position
+            for camera in work.do(StudioJob(VIEW, task, scene=scene.scene, state=state)).cameras
+        }
+        for state in (scene.scene.state, {**scene.scene.state, key: turned})
+    )
+    assert start["wrist"] == pytest.approx({each.name: each.position for each in scene.cameras}["wrist"], abs=1e-6)
     assert np.linalg.norm(moved["wrist"] - start["wrist"]) > 0.1
     assert moved["front"] == pytest.approx(start["front"])
+
+
+LIST = ("skills", 0, "planner_setting", "constraint_list")
+
+
+@pytest.fixture
+def clip() -> ModuleType:
+    pytest.importorskip("playwright.sync_api", reason="the extra `dev` brings playwright")
+    from benchmarks import studio_clip
+
+    return studio_clip
 
 
 def task_text(document: TaskDocument) -> TaskText:
@@ -92,3 +120,43 @@ def plan(work: StudioWork, document: TaskDocument) -> PlanResult:
     answer = work.do(StudioJob(PLAN, task_text(document)))
     assert isinstance(answer, PlanResult), answer
     return answer
+
+
+def set_value(document: TaskDocument, scene: SceneResult, path: tuple[str | int, ...], value: float) -> None:
+    """Sets a value as a field of the page does."""
+    regions = [asdict(region) for region in scene.scene.cfg.task.regions]
+    document.set(path, value, base=scene.base, shown={"task.regions": regions})
+
+
+@pytest.mark.parametrize("after", ["", "      hand: panda\n", "      pre_actuation_motions: []\n      hand: panda\n"])
+def test_the_constraint_is_the_last_of_the_list_whatever_follows_it(clip, after):
+    before = "skills:\n  - planner_setting:\n      constraint_list:\n"
+    first = "        - type: keypoint_axis_parallel\n          tolerance: 0.06\n"
+    text = clip.add_constraint(before + first + after)
+    (skill,) = yaml.safe_load(text)["skills"]
+    types = [entry["type"] for entry in skill["planner_setting"].pop("constraint_list")]
+    assert types == ["keypoint_axis_parallel", "point2point_constraint"]
+    assert skill["planner_setting"] == (yaml.safe_load(after) or {})
+
+
+def test_a_text_without_constraints_is_refused(clip):
+    with pytest.raises(UnlatchError, match="no constraint_list"):
+        clip.add_constraint("task: {name: mine}\n")
+
+
+@pytest.mark.slow
+def test_the_constraint_contradicts_the_shipped_ones_and_its_remedy_leads_to_a_plan(clip, work):
+    document = new_document(["task=open_microwave"])
+    scene = work.do(StudioJob(SCENE, task_text(document)))
+    assert isinstance(scene, SceneResult), scene
+    set_value(document, scene, ("task", "regions", 0, "center_m", 0), 0.62)
+    set_value(document, scene, (*LIST, 1, "tolerance"), 0.06)
+    document.write(clip.add_constraint(document.text))
+
+    refused = plan(work, document)
+    assert not refused.found
+    assert refused.plans[0].contradictions[0]["indices"] == [0, 3]
+    (remedy,) = [each for each in refused.plans[0].remedies if each["name"].startswith(clip.REMEDY)]
+
+    set_value(document, scene, (*LIST, 3, "tolerance"), remedy["needed"])
+    assert plan(work, document).found

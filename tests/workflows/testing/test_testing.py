@@ -13,7 +13,7 @@ from unlatch.simcore.catalogs import EXPORTERS
 from unlatch.simcore.registry import CatalogEntry
 from unlatch.simcore.sim.sensors.config import SENSORS
 from unlatch.skills.catalog import SKILLS
-from unlatch.solver.term_kinds import TERMS
+from unlatch.solver.term_kinds import COSTS, TERMS
 from unlatch.workflows.testing.contracts import (
     check_exporter,
     check_object,
@@ -178,7 +178,11 @@ PLANE |= {"plane_normal": [0, 0, 1], "tolerance": 0.01}
 
 BROKEN = [
     (TERMS, "OtherType", r"Term 'wrong' has TYPE='another'\. Expected the name of its entry point"),
-    (TERMS, "Misnamed", r"'target_keypoint_name' is 'articulated_object_tail', the entry has 'articulated_object_head"),
+    (
+        TERMS,
+        "Misnamed",
+        r"'target_keypoint_name' is 'articulated_object_tail', the entry has 'articulated_object_head'",
+    ),
     (TERMS, "Nan", r"Term 'wrong' has the value nan at the hand's pose"),
     (TERMS, "Drifts", r"Term 'wrong' has the value .*, and .* when it is computed again"),
     (TERMS, "OutOfReach", r"No joints are found at which term 'wrong' holds"),
@@ -211,7 +215,8 @@ def test_a_plugin_that_breaks_its_contract_is_named(wrong, catalog, target, mess
 BUILT_IN = {
     "constraint": lambda: check_term({"type": "point2plane_constraint", **PLANE}),
     "cost": lambda: check_term({"type": "point2plane_cost", **{k: v for k, v in PLANE.items() if k != "tolerance"}}),
-    "lidar": lambda: check_sensor({"name": "above", "type": "lidar", "rows": 2, "columns": 8}, frames=2),
+    "imu": lambda: check_sensor("imu", frames=3),
+    "lidar": lambda: check_sensor({"name": "above", "type": "lidar", "rows": 2, "columns": 8}, frames=3),
     "robot": lambda: check_robot("franka_panda"),
     "object": lambda: check_object("drawer"),
     "task": lambda: check_task("close_drawer", episodes=1),
@@ -223,11 +228,17 @@ def test_what_is_built_in_fulfils_its_contract(what):
     BUILT_IN[what]()
 
 
-def test_what_is_not_listed_is_named():
-    with pytest.raises(AssertionError, match="Term 'wrong' is not listed"):
-        check_term({"type": "wrong", **PLANE})
-    with pytest.raises(AssertionError, match="Skill 'wrong' is not listed"):
-        check_skill("wrong", "open_drawer")
+@pytest.mark.parametrize(
+    ("check", "message"),
+    [
+        (lambda: check_term({"type": "wrong", **PLANE}), "Term 'wrong' is not listed"),
+        (lambda: check_skill("wrong", "open_drawer"), "Skill 'wrong' is not listed"),
+    ],
+)
+def test_what_is_not_listed_is_named(check, message):
+    assert "wrong" not in {*TERMS.names(), *COSTS.names(), *SKILLS.names()}
+    with pytest.raises(AssertionError, match=message):
+        check()
 
 
 @pytest.fixture(scope="module")

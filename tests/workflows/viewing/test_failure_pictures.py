@@ -20,9 +20,10 @@ _CHANGED = 24
 
 @pytest.mark.slow
 @pytest.mark.integration
-def test_pictures_of_a_missed_grasp_differ_and_name_the_phase(noisy_drawers):
+@pytest.mark.parametrize("number", [4, 14])
+def test_pictures_of_a_missed_grasp_differ_and_name_the_phase(noisy_drawers, number):
     data_set = DataSet.open(noisy_drawers)
-    record = data_set.read(4)
+    record = data_set.read(number)
     assert record.code == "grasp_missed"
     rounds = find_rounds(record)
     with open_record(config_of(data_set), record) as shown:

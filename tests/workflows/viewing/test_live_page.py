@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording import index
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
@@ -17,7 +18,7 @@ from unlatch.workflows.runs.executors import Outcome
 from unlatch.workflows.runs.live_state import LiveState
 from unlatch.workflows.runs.progress import RunClock, pace_of, read_run_times
 from unlatch.workflows.runs.statistics import RunStatistics
-from unlatch.workflows.viewing.live_page import CurrentEpisode, PageContent, describe_phase
+from unlatch.workflows.viewing.live_page import LAST_FAILURES, CurrentEpisode, PageContent, describe_phase
 from unlatch.workflows.viewing.page_server import PageProcess
 from unlatch.workflows.viewing.scene_nodes import short_label
 
@@ -81,6 +82,7 @@ def test_the_last_failures_come_first_with_reason_and_command(tmp_path):
     os.utime(data_set.folder_of(4), (now, now))
     failures = shown_of(tmp_path)["failures"]
     assert [item["number"] for item in failures] == [4, 13, 11, 10, 9, 8, 7, 6, 5, 3]
+    assert len(failures) == LAST_FAILURES
     command = f"unlatch view {tmp_path}/one episode=13"
     found = [failures[1][key] for key in ("code", "message", "command")]
     assert found == ["collision", "Why 13 failed", command]
@@ -101,6 +103,11 @@ def test_a_taken_port_is_replaced_by_a_free_one(tmp_path):
         assert page.url.startswith(f"http://127.0.0.1:{page.port}/?token=")
         socket.create_connection(("127.0.0.1", page.port)).close()  # it listens before its process runs
         page._socket.close()
+
+
+def test_an_address_of_another_computer_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match=r"host=192\.0\.2\.1 cannot be listened at: .* Expected an address of this"):
+        PageProcess([tmp_path], host="192.0.2.1", port=0, title="one")
 
 
 @pytest.mark.parametrize(
@@ -137,5 +144,5 @@ def test_the_scene_shows_the_last_episode_where_it_was_recorded(tmp_path, drawer
 
 
 def test_keypoints_have_short_labels_that_do_not_print_over_each_other():
-    names = ("articulated_object_head", "link_contact_point", "mine")
-    assert [short_label(name) for name in names] == ["head", "link contact", "mine"]
+    names = ("articulated_object_head", "articulated_object_tail", "link_contact_point", "base_contact_point", "mine")
+    assert [short_label(name) for name in names] == ["head", "tail", "link contact", "base contact", "mine"]
