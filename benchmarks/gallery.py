@@ -38,11 +38,11 @@ ROOT = Path(__file__).parents[1]
 ROOMS = {
     "workshop": {
         *("pull_door_with_lever", "push_door_with_lever", "press_door_lever", "latched_door", "toolbox_clasps"),
-        *("turn_hand_wheel", "trash_into_can", "push_latch_cupboard", "close_carton_both", "open_drawers"),
+        *("turn_hand_wheel", "trash_into_can", "push_latch_cupboard", "book_into_box", "open_drawers"),
         *("open_drawer", "close_drawer"),
     },
     "office": {
-        *("second_drawer_of_filing_cabinet", "turn_safe_dial", "open_safe_by_dial", "book_into_box", "open_box"),
+        *("second_drawer_of_filing_cabinet", "turn_safe_dial", "open_safe_by_dial", "close_carton_both", "open_box"),
         *("swap_between_drawers", "open_cabinet_drawer", "tidy_drawer", "open_close_drawer", "take_from_drawer"),
     },
 }

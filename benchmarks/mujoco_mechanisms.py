@@ -26,7 +26,7 @@ from unlatch.objects.mechanisms import (
     SoftClose,
     closed_position,
     rest_position,
-    room_at,
+    swings_both_ways,
 )
 
 _RETURN_SHARE = 0.2
@@ -62,9 +62,8 @@ class _Acting:
             each.by: rest_position(each.by, articulation.mechanisms, parts=ranges, model=asset.model)
             for each in conditions
         }
-        beyond, _ = room_at(joint, parts=ranges, model=asset.model)
         acts = isinstance(mechanism, Latch | Release | Closer | SoftClose)
-        self._has_two_sides = acts and beyond > float(getattr(mechanism, "play", PLAY))
+        self._has_two_sides = acts and swings_both_ways(joint, parts=ranges, model=asset.model)
         self._inside: bool | None = None
         self._is_ready = True
         self._held_at: float | None = None

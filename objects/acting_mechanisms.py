@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -27,8 +28,8 @@ from unlatch.objects.mechanisms import (
     Spring,
     closed_position,
     rest_position,
-    room_at,
     spring_at,
+    swings_both_ways,
 )
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.drives import DriveGroup, JointDrive
@@ -52,21 +53,23 @@ def spring_drives(
     articulation: Articulation, model: UrdfModel, drives: Mapping[str, JointDrive], *, dt: float
 ) -> dict[str, JointDrive]:
     """Returns the drives of joints with the stiffness and damping of their springs; `dt` is a physics step [s]."""
-    found = dict(drives)
+    stiffness: dict[str, float] = defaultdict(float)
     for mechanism in articulation.mechanisms.values():
-        if not isinstance(mechanism, Spring | Detent | Closer | SoftClose):
-            continue
-        drive, stiffness = found[mechanism.joint], 0.0
         if isinstance(mechanism, Spring):
-            spring = spring_at(mechanism.joint, articulation.mechanisms) or mechanism
-            stiffness = spring.stiffness
-            drive = replace(drive, stiffness=stiffness, damping=drives[spring.joint].damping + spring.damping)
+            stiffness[mechanism.joint] += mechanism.stiffness
         elif isinstance(mechanism, Detent):
-            stiffness = math.pi * mechanism.effort / mechanism.reach
-        elif room_at(mechanism.joint, parts=articulation.joint_ranges(), model=model)[0] > PLAY:
-            stiffness = mechanism.effort / PLAY  # see `JointGate.play`
-        least = stiffness * (dt / _STABLE_PHASE) ** 2 - moved_inertia(mechanism.joint, model)
-        found[mechanism.joint] = replace(drive, armature=max(drive.armature, least))
+            stiffness[mechanism.joint] += math.pi * mechanism.effort / mechanism.reach
+        elif isinstance(mechanism, Closer | SoftClose) and swings_both_ways(
+            mechanism.joint, parts=articulation.joint_ranges(), model=model
+        ):
+            stiffness[mechanism.joint] += mechanism.effort / PLAY  # see `JointGate.play`
+    found = dict(drives)
+    for joint, total in stiffness.items():
+        drive, spring = found[joint], spring_at(joint, articulation.mechanisms)
+        if spring is not None:
+            drive = replace(drive, stiffness=spring.stiffness, damping=drive.damping + spring.damping)
+        least = total * (dt / _STABLE_PHASE) ** 2 - moved_inertia(joint, model)
+        found[joint] = replace(drive, armature=max(drive.armature, least))
     return found
 
 
@@ -97,8 +100,8 @@ class ActingMechanisms(Module):
                     max_force_n=GEAR_STRENGTH,
                 )
             elif isinstance(mechanism, Spring):
-                spring = spring_at(mechanism.joint, self.mechanisms) or mechanism
-                drives.set_spring_rest(mechanism.joint, spring.rest)
+                spring = spring_at(mechanism.joint, self.mechanisms)
+                drives.set_spring_rest(mechanism.joint, mechanism.rest if spring is None else spring.rest)
             added = self._make_gates(mechanism)
             if mechanism.held_joints:
                 self._rows[name] = [len(gates) + i for i in range(len(added))]
@@ -125,7 +128,7 @@ class ActingMechanisms(Module):
                 GateKind.pull, joint, closed, sign, effort=mechanism.effort, reach=reach, speed=mechanism.speed
             )
             pull = replace(pull, brake=BRAKE_SHARE * mechanism.effort)
-            if self._is_beyond(joint, PLAY):
+            if self._swings_both_ways(joint):
                 pull = replace(pull, kinds=GateKind.pull | GateKind.both_sides, play=PLAY)
             return [pull]
         if isinstance(mechanism, PushLatch):
@@ -146,7 +149,7 @@ class ActingMechanisms(Module):
             kinds |= GateKind.keeps_out
         if isinstance(mechanism, PressAndTurn):
             kinds |= GateKind.one_way
-        if isinstance(mechanism, Latch | Release) and self._is_beyond(mechanism.joint, mechanism.play):
+        if isinstance(mechanism, Latch | Release) and self._swings_both_ways(mechanism.joint):
             kinds |= GateKind.both_sides
         gate = JointGate(kinds, condition.joint, *self._closed(condition.joint))
         if isinstance(mechanism, Release):
@@ -172,8 +175,8 @@ class ActingMechanisms(Module):
             kinds, mechanism.joint, closed, sign, effort=effort, reach=reach, speed=reach / POP_S, brake=effort
         )
 
-    def _is_beyond(self, joint: str, play: float) -> bool:
-        return room_at(joint, parts=self._ranges, model=self._model)[0] > play
+    def _swings_both_ways(self, joint: str) -> bool:
+        return swings_both_ways(joint, parts=self._ranges, model=self._model)
 
     def _closed(self, joint: str) -> tuple[float, float]:
         return closed_position(joint, parts=self._ranges, model=self._model)

@@ -398,6 +398,12 @@ def room_at(joint: str, *, parts: Mapping[str, tuple[float, float]], model: Urdf
     return (below, above) if sign > 0 else (above, below)
 
 
+def swings_both_ways(joint: str, *, parts: Mapping[str, tuple[float, float]], model: UrdfModel) -> bool:
+    """Returns whether a joint opens to both sides of closed, as that of a saloon door, and not only a little beyond."""
+    beyond, open_ = room_at(joint, parts=parts, model=model)
+    return beyond >= _OTHER_SIDE_SHARE * open_
+
+
 def mechanism_problems(
     mechanisms: Mapping[str, Mechanism], *, parts: Mapping[str, tuple[float, float]], model: UrdfModel
 ) -> list[str]:
@@ -470,7 +476,9 @@ def _reach_problems(mechanism: Mechanism, parts: Mapping[str, tuple[float, float
 
 
 _SLACK = 1e-6
-_GEAR_SLACK = 2e-3
+_OTHER_SIDE_SHARE = 0.5
+"""Least range beyond closed, as a share of that on the open side, from which on a joint opens to both sides."""
+GEAR_SLACK = 2e-3
 """How far gears may lead a joint beyond its limits [rad or m]: files round them."""
 
 
@@ -479,8 +487,8 @@ def _gear_problems(mimic: Mimic, parts: Mapping[str, tuple[float, float]], model
     leader, joint = model.joints[mimic.follows], model.joints[mimic.joint]
     first, last = parts.get(mimic.follows, (leader.lower, leader.upper))
     low, high = sorted(mimic.ratio * place + mimic.offset for place in (first, last))
-    fits = low >= joint.lower - _GEAR_SLACK and high <= joint.upper + _GEAR_SLACK
-    if fits or joint.kind == "continuous" or (leader.kind == "continuous" and mimic.follows not in parts):
+    fits = low >= joint.lower - GEAR_SLACK and high <= joint.upper + GEAR_SLACK
+    if fits or not joint.is_limited or not (leader.is_limited or mimic.follows in parts):
         return []
     return [
         f"while '{mimic.follows}' moves from {first:g} to {last:g} {leader.unit}, ratio {mimic.ratio:g} and offset "

@@ -229,6 +229,8 @@ class SceneObject(Module):
             self.body.set_joint_positions(self.joint_names, positions, self.joint_velocities.get_value())
         if self._remembers and (states := self.gates.get_value()) is not None:
             self.mechanisms.gates.set_states(states)
+        elif self._remembers:
+            self.mechanisms.forget()
         if self.can_move:
             linear, angular = self.root_linear_velocity.get_value(), self.root_angular_velocity.get_value()
             if linear is not None and angular is not None:

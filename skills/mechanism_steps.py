@@ -113,10 +113,13 @@ def place_beyond(articulation: Articulation, model: UrdfModel, condition: Condit
 
     A part is led to the side on which it opens, if that side is long enough.
     """
-    if condition.measure is Measure.position:
-        return 0.5 * (condition.low + condition.high)
-    rest, side = rest_of(articulation, model, condition.by)
     joint, part = model.joints[condition.by], part_of_joint(articulation, condition.by)
+    if condition.measure is Measure.position:
+        low, high = condition.low, condition.high
+        if joint.is_limited:
+            low, high = max(low, joint.lower), min(high, joint.upper)
+        return 0.5 * (low + high)
+    rest, side = rest_of(articulation, model, condition.by)
 
     def room(sign: float) -> float:
         return math.inf if joint.kind == "continuous" else abs((joint.upper if sign > 0.0 else joint.lower) - rest)

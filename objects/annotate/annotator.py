@@ -9,7 +9,7 @@ from typing import Annotated
 
 import numpy as np
 
-from unlatch.objects.annotate.couplings import find_mechanisms, stated_couplings
+from unlatch.objects.annotate.couplings import find_mechanisms, reachable_ends, stated_couplings
 from unlatch.objects.annotate.grips import body_point, button_grip, find_grip, is_small_stud, is_uncovered, push_point
 from unlatch.objects.annotate.joints import (
     JointChoice,
@@ -256,7 +256,7 @@ def annotate_source(source: SourceObject, cfg: AnnotateCfg | None = None) -> Ann
     cfg = cfg or AnnotateCfg()
     geometry = ObjectGeometry(source)
     peer = read_peer_info(source) if cfg.use_info else None
-    ends = all_joint_ends(geometry)
+    ends = reachable_ends(geometry.model, all_joint_ends(geometry))
     every = joint_choices(geometry, ends, scale=cfg.scale, size_m=cfg.size_m)
     choices = fitting_joints(geometry, every)
     parts = sized_parts(geometry, choices, ends, cfg, rigid_only=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from unlatch.objects.annotate.posing import Ends
 from unlatch.objects.annotate.source import ObjectGeometry
-from unlatch.objects.mechanisms import Mechanism, Mimic
+from unlatch.objects.mechanisms import GEAR_SLACK, Mechanism, Mimic
 from unlatch.simcore.urdf.model import Joint, UrdfModel, rigid_links
 
 _PARALLEL = 0.999
@@ -43,6 +43,24 @@ def stated_couplings(model: UrdfModel) -> tuple[dict[str, Mimic], list[str]]:
         else:
             found[joint.name] = Mimic(joint.name, joint.follows.joint, joint.follows.ratio, joint.follows.offset)
     return found, notices
+
+
+def reachable_ends(model: UrdfModel, ends: Ends) -> dict[str, tuple[float, float]]:
+    """Returns the closed and open position of each joint, none of which leads one that follows it beyond its limits."""
+    found = dict(ends)
+    for mimic in stated_couplings(model)[0].values():
+        joint = model.joints[mimic.joint]
+        if not joint.is_limited:
+            continue
+        low, high = sorted((limit - mimic.offset) / mimic.ratio for limit in (joint.lower, joint.upper))
+        slack = GEAR_SLACK / abs(mimic.ratio)
+        closed, opened = (
+            place if low - slack <= place <= high + slack else min(max(place, low), high)
+            for place in found[mimic.follows]
+        )
+        if closed != opened:
+            found[mimic.follows] = closed, opened
+    return found
 
 
 def find_rails(geometry: ObjectGeometry, is_hidden: Callable[[list[str]], bool]) -> dict[str, str]:

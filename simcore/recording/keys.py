@@ -216,9 +216,9 @@ KEYS: tuple[KeySpec, ...] = (
         "objects.<object>.gates",
         ("g", 4),
         "-",
-        "Only for objects whose mechanisms hold joints: what each condition that may hold a joint remembers. Whether "
-        "the joint is inside, whether it is held, whether a push latch can be pressed again, and the opening at which "
-        "it is held [rad or m].",
+        "Only for objects whose mechanisms hold joints, one row for each condition of a mechanism and one for a push "
+        "latch: whether the joint is within its play, whether it is held, whether a push latch can be pressed again, "
+        "and the opening at which the joint is held [rad or m].",
         only=GATES,
     ),
     KeySpec("keypoints.<object>.<part>.<keypoint>", (3,), "m", "A keypoint of the annotation, world frame.", _SINGLE),

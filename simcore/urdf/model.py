@@ -109,6 +109,11 @@ class Joint:
         return self.kind in ("revolute", "prismatic", "continuous")
 
     @property
+    def is_limited(self) -> bool:
+        """Whether `lower` and `upper` are the ends of its range."""
+        return self.has_range and self.kind != "continuous"
+
+    @property
     def unit(self) -> str:
         """Unit of its position."""
         return "m" if self.kind == "prismatic" else "rad"

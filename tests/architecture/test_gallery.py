@@ -11,7 +11,7 @@ from unlatch.configs.group_files import own_option_names
 from unlatch.robots.catalog import ROBOTS
 
 ROOT = Path(__file__).parents[2]
-MOST_BYTES, MOST_BYTES_IN_ALL = 60_000, 2_500_000
+MOST_BYTES, MOST_BYTES_IN_ALL = 70_000, 2_500_000
 
 
 @pytest.fixture

@@ -165,6 +165,48 @@ def test_an_open_bolt_keeps_a_saloon_door_out_on_its_side(make: Make) -> None:
     assert rig.problems() == []
 
 
+@pytest.mark.parametrize("kind", [{"kind": "closer"}, {"kind": "soft_close", "reach": 0.2}])
+def test_what_has_closed_by_itself_opens_with_little_more_than_the_effort_that_closed_it(
+    make: Make, kind: dict[str, Any]
+) -> None:
+    rig = make(c={**kind, "joint": "lever", "effort": 0.5, "speed": 0.4})
+    rig.item.set_joints({"lever": 0.1})
+    rig.push(3.0)
+    assert abs(rig.q("lever")) < 1e-3
+    rig.push(2.0, lever=0.7)
+    assert rig.q("lever") > 0.1
+
+
+def test_a_part_that_goes_a_little_beyond_closed_is_held_and_released_there(make: Make) -> None:
+    release = {"kind": "release", "joint": "drawer", "by": "button", "at": 0.004, "pops_to": 0.05, "effort": 6.0}
+    rig = make(m=release)
+    rig.push(1.0, drawer=-20.0)
+    assert rig.q("drawer") < -0.004
+    assert rig.held() == [1]
+    rig.push(0.5, button=-5.0)
+    rig.push(1.0)
+    assert rig.q("drawer") > 0.03
+    assert rig.problems() == []
+
+
+@pytest.mark.parametrize("speed", [2.0, 3.1, 4.3, 5.7])
+def test_a_door_that_is_slammed_is_latched(make: Make, speed: float) -> None:
+    rig = make(m=LATCH)
+    rig.item.set_joints({"hinge": 0.5})
+    rig.item.body.set_joint_positions(["hinge"], [0.5], [-speed])
+    rig.push(1.0)
+    assert rig.held() == [1]
+    assert rig.problems() == []
+
+
+@pytest.mark.parametrize("pull", [5.0, 5.45, 6.1, 7.3])
+def test_a_part_that_pulled_at_its_latch_goes_back(make: Make, pull: float) -> None:
+    rig = make(m=LATCH)
+    rig.push(1.0, hinge=pull)
+    rig.push(0.5, hinge=-5.0)
+    assert rig.q("hinge") < 0.5 * LATCH["play"]
+
+
 def test_two_springs_at_one_joint_add(make: Make) -> None:
     other = {"kind": "spring", "joint": "lever", "rest": 0.5, "stiffness": 1.5}
     rig = make(s=LEVER_SPRING, other=other, friction=0.0)

@@ -122,6 +122,15 @@ def test_a_lever_is_turned_to_the_side_on_which_it_opens_if_that_frees_the_door(
     assert abs(place - closed) > 0.51
 
 
+def test_a_joint_is_led_into_the_part_of_a_range_that_its_limits_allow():
+    lid, knob = part_of("toolbox", "lid"), part_of("toolbox", "knob")
+    joint = asset_of("toolbox").model.joints[knob.joint]
+    lock = Interlock(joint=lid.joint, by=knob.joint, range=(joint.upper - 0.2, joint.upper + 100.0))
+    asset = with_mechanisms("toolbox", lock=lock)
+    place = place_beyond(asset.articulation, asset.model, lock.conditions()[0])
+    assert place == pytest.approx(joint.upper - 0.1)
+
+
 def test_every_clasp_of_a_lid_is_turned():
     found, positions = steps("toolbox", "lid")
     assert [(step.skill, step.part) for step in found] == [("rotate", "knob"), ("rotate", "knob_2")]

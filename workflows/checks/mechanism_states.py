@@ -18,7 +18,7 @@ from unlatch.objects.mechanisms import (
     Release,
     closed_position,
     rest_position,
-    room_at,
+    swings_both_ways,
 )
 from unlatch.simcore.urdf.model import movable_joints
 
@@ -108,8 +108,8 @@ class _HeldJoint:
         closed, sign = closed_position(joint, parts=asset.articulation.joint_ranges(), model=asset.model)
         self._opening = sign * (self._of(s, joint) - closed)
         self._play = float(getattr(mechanism, "play", 0.0))
-        beyond, _ = room_at(joint, parts=asset.articulation.joint_ranges(), model=asset.model)
-        if isinstance(mechanism, Latch | Release) and beyond > self._play:
+        ranges = asset.articulation.joint_ranges()
+        if isinstance(mechanism, Latch | Release) and swings_both_ways(joint, parts=ranges, model=asset.model):
             self._opening = np.abs(self._opening)
 
     def _of(self, values: Array, joint: str) -> Array:
@@ -134,7 +134,10 @@ class _HeldJoint:
         yield from self._first(self._held & free & ~unsure, f"it holds '{self._joint}', which {by} frees")
         is_frozen = isinstance(mechanism, PressAndTurn) or (isinstance(mechanism, Interlock) and not mechanism.joints)
         keeps_out = isinstance(mechanism, Latch) and not mechanism.snaps
-        inside = self._opening < self._play - _ROUNDING if not (is_frozen or keeps_out) else ~free
+        inside: Array = ~free
+        if not (is_frozen or keeps_out):  # it snaps in one physics step after the joint has closed
+            inside = self._opening < self._play - _ROUNDING
+            inside = inside & np.append(inside[:1], inside[:-1])
         loose = ~self._held & ~free & ~unsure & inside
         yield from self._first(loose, f"it does not hold '{self._joint}', which is closed, and {by} does not free it")
         if is_frozen:

@@ -269,6 +269,8 @@ typedef struct {
 
 /* Share of the way beyond a wall that is removed in one step: as DriveGroup.hold. */
 #define REMOVED 0.15
+/* Distance from a wall that is rounding: a joint there may leave it [rad or m]. */
+#define AT_WALL 1e-9
 
 /* Asks the motor to stop the joint at a wall, if it would pass it in this step: a motor is a constraint of Bullet's
  * solver, so it is stable however strong it is. `side` is 1 where the joint must stay below, else -1. A motor acts both
@@ -276,6 +278,7 @@ typedef struct {
 static void ask_wall(const CoreWorld* world, const BodyState* body, const Gate* gate, double wall, double side, Request* request) {
     double way = side * gate->sign; /* towards the wall */
     double left = side * (wall - opening_of(body, gate)), speed = way * body->dq[gate->row];
+    if (fabs(left) < AT_WALL) left = 0.0;
     double allowed = (left > 0.0 ? left : REMOVED * left) / world->dt;
     int bears = body->mechanisms[gate->row].is_gated == 2 && way * body->effort[gate->row] < 0.0;
     if (speed <= allowed && !bears) return;
@@ -297,13 +300,13 @@ static double spring_effort(const BodyState* body, const Gate* gate, Request* re
     if (opening >= gate->reach) return 0.0;
     if (gate->kinds & PUSH)
         effort = gate->effort * (1.0 - opening / gate->reach);
-    else if (gate->kinds & PULL) { /* constant, but over the last fifth of its reach, and within `play`: no stop is there */
+    else if (gate->kinds & PULL) { /* constant, but over the last fifth of its reach, and between two sides within `play` */
         double left = 5.0 * (1.0 - opening / gate->reach);
-        if (opening < gate->play) near = opening / gate->play;
+        if (gate->kinds & BOTH_SIDES && opening < gate->play) near = opening / gate->play;
         effort = -gate->effort * near * (left < 1.0 ? left : 1.0);
     }
-    double way = effort > 0.0 ? sign : -sign; /* a push ends at `reach` */
-    double most = gate->kinds & PUSH ? gate->speed * (1.0 - opening / gate->reach) : gate->speed * near;
+    double way = effort > 0.0 ? sign : -sign;
+    double most = gate->kinds & PUSH ? gate->speed * (1.0 - opening / gate->reach) : gate->speed * near; /* a push ends at `reach` */
     if (effort != 0.0 && way * body->dq[gate->row] > most) {
         int is_slower = request->is_asked && fabs(request->velocity) < most;
         if (!request->is_wall && !is_slower)

@@ -60,6 +60,12 @@ def test_where_two_kinds_fit_a_whole_word_decides_and_without_one_the_shape(name
     assert kind_of(name, names) == kind
 
 
+def test_the_reason_says_whether_shape_or_name_decided():
+    assert turning_kind(SHAPES["door"], "knob", UP, OUT)[1] == "a panel that turns about its edge"
+    _, reason = turning_kind(SHAPES["stubby"], "knob", UP, OUT)
+    assert reason == "by its shape a lever or a knob, and it is called 'knob'"
+
+
 @pytest.mark.parametrize(
     ("axis", "outward", "kind"),
     [((0, 0, 1), (1, 0, 0), "hinge_vertical"), ((0, 1, 0), (1, 0, 0), "hinge_horizontal"), ((0, 1, 0), UP, "lid")],

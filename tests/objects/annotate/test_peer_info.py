@@ -84,7 +84,7 @@ def test_wrong_values_are_named_with_their_key(write, values, said):
     assert said in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["door_right", "drawer", "lid"])
+@pytest.mark.parametrize("name", ["door_bar", "door_back", "door_right", "drawer", "flap_bar", "lid"])
 def test_a_written_file_is_read_as_it_was(write, name):
     path = write(name)
     made = annotate_source(read_source(path))

@@ -57,7 +57,7 @@ def test_an_annotation_of_the_command_is_recognized_until_a_number_changes(made)
     check_replaceable(path, urdf="thing.urdf", force=True)
 
 
-@pytest.mark.parametrize("w", [0.0, -1e-17])
+@pytest.mark.parametrize("w", [0.0, 1e-17, -1e-17])
 @pytest.mark.parametrize("axis", [(0.0, 1.0, 1.0), (0.0, -1.0, -1.0), (-1.0, 0.0, 0.0), (1.0, 0.0, -1.0)])
 def test_a_handle_turned_by_half_a_turn_is_written_as_it_is_read(made, axis, w):
     path, articulation, part = made
@@ -119,6 +119,15 @@ def test_a_coupling_that_nobody_wrote_by_hand_is_found_anew(made):
     assert keep_stated_mechanics(articulation, path, model).mechanisms == {}
 
 
+def test_closing_forces_that_do_not_fit_the_new_annotation_are_refused(made):
+    path, articulation, part = made
+    model = load_annotation(path).model
+    rewrite(path, articulation, parts=[replace(part, closing_forces=FORCES)])
+    ajar = replace(part, openness=replace(part.openness, closed=0.1))
+    with pytest.raises(AssetError, match="closing_forces need a part that closes at a limit of its joint"):
+        keep_stated_mechanics(replace(articulation, parts={part.name: ajar}), path, model)
+
+
 def test_an_annotation_is_read_with_its_urdf_in_metres_and_checked(made):
     path, articulation, _ = made
     loaded = load_annotation(path.parent)
@@ -132,6 +141,7 @@ def test_an_annotation_is_read_with_its_urdf_in_metres_and_checked(made):
 @pytest.mark.parametrize(
     ("urdf", "said"),
     [
+        ({"file": "../thing.urdf"}, "leads out of the asset's folder"),
         ({"file": "none.urdf"}, "file 'none.urdf' is missing"),
         ({"file": "thing.urdf", "scale": -1}, "urdf is {'file': 'thing.urdf', 'scale': -1}, expected {file: NAME"),
     ],

@@ -1,6 +1,8 @@
 """When a conversion is due: any content, setting or version that changed, and nothing else."""
 
+import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from dataclasses import replace
@@ -8,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.objects.builders import files_of
-from tests.simcore.recording.forks import fork, status_of
+from tests.objects.builders import edit, files_of
 from unlatch.objects.importers.asset_converter import (
     _PHYSX_BODY,
     MARKER_FILE,
@@ -45,8 +46,9 @@ def convert_urdf(path, out, **values):
     return UrdfConverter(UrdfConverterCfg(asset_path=str(path), out_dir=str(out), fix_base=True, **values))
 
 
-def append(path):
-    path.write_bytes(path.read_bytes() + b"\n# changed\n")
+def append(path, text="\n# changed\n"):
+    with path.open("a") as file:
+        file.write(text)
 
 
 def test_the_second_time_nothing_is_converted(brick, out):
@@ -59,9 +61,10 @@ def test_the_second_time_nothing_is_converted(brick, out):
     assert second.content_hash == first.content_hash != ""
 
 
+@pytest.mark.slow
 def test_two_conversions_write_the_same_bytes(cabinet, tmp_path):
     for name in ("a", "b"):
-        convert_urdf(cabinet, tmp_path / name)
+        convert_urdf(cabinet, tmp_path / name, convex_decompose_mesh=True)
     assert files_of(tmp_path / "a") == files_of(tmp_path / "b")
 
 
@@ -79,13 +82,23 @@ def test_a_change_in_the_mesh_its_material_or_its_texture_is_noticed(name, brick
     assert not convert_mesh(brick, out).was_converted
 
 
+@pytest.mark.parametrize("name", ["cabinet.urdf", "angle.obj"])
+def test_a_change_in_a_urdf_or_in_a_mesh_that_it_names_is_noticed(name, cabinet, out):
+    convert_urdf(cabinet, out)
+    edit(cabinet.parent / name, ("0.4", "0.41"))
+    assert convert_urdf(cabinet, out).was_converted
+
+
 @pytest.mark.parametrize(
     "change",
     [
+        {"translation": (0.0, 0.0, 1.0)},
         {"scale": (1.0, 1.0, 2.0)},
+        {"collision_approximation": "convexHull"},
         {"make_instanceable": False},
         {"mass_props": MassPropertiesCfg(mass=1.0)},
         {"force_conversion": True},
+        {"force_usd_conversion": True},
     ],
     ids=lambda change: next(iter(change)),
 )
@@ -106,7 +119,9 @@ def test_a_newer_converter_converts_again(brick, out, monkeypatch):
         lambda out: (out / "brick.urdf").write_text("<robot/>"),
         lambda out: (out / "collision.obj").unlink(),
         lambda out: (out / MANIFEST_FILE).write_text("{"),
+        lambda out: (out / MANIFEST_FILE).unlink(),
     ],
+    ids=["changed", "missing", "broken manifest", "no manifest"],
 )
 def test_a_damaged_output_is_converted_again(damage, brick, out):
     convert_mesh(brick, out)
@@ -148,24 +163,25 @@ def test_a_conversion_that_fails_leaves_nothing_and_keeps_the_old_one(brick, out
     assert not convert_mesh(brick, out).was_converted
 
 
-def test_without_a_folder_each_conversion_has_its_own_which_a_failed_one_removes(brick, tmp_path, monkeypatch):
-    temporary = tmp_path / "tmp"
-    temporary.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+def test_without_a_folder_each_conversion_has_its_own(brick, tmp_path, monkeypatch):
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
     made = [MeshConverter(MeshConverterCfg(asset_path=str(brick))) for _ in range(2)]
     assert [item.was_converted for item in made] == [True, True]
     assert made[0].out_dir != made[1].out_dir
-    before = sorted(temporary.iterdir())
+    assert all(Path(item.urdf_path).is_file() and str(tmp_path / "tmp") in item.urdf_path for item in made)
     brick.write_text("nothing")
+    before = sorted((tmp_path / "tmp").iterdir())
     with pytest.raises(AssetError, match="no triangle"):
         MeshConverter(MeshConverterCfg(asset_path=str(brick)))
-    assert sorted(temporary.iterdir()) == before
+    assert sorted((tmp_path / "tmp").iterdir()) == before
 
 
 def test_a_missing_asset_is_a_value_error_of_ours(out):
-    assert issubclass(MissingAssetError, ValueError)
-    with pytest.raises(MissingAssetError, match="does not exist"):
+    with pytest.raises(ValueError, match="does not exist") as caught:
         convert_mesh(out.with_name("none.obj"), out)
+    assert isinstance(caught.value, MissingAssetError)
+    assert isinstance(caught.value, AssetError)
     assert not out.exists()
 
 
@@ -181,11 +197,14 @@ def test_an_asset_path_and_a_plain_name_of_the_usd_are_required(values, message)
         MeshConverterCfg(**values)
 
 
+@pytest.mark.slow
 def test_a_usd_is_made_when_its_path_is_first_read(brick, tmp_path):
     pytest.importorskip("pxr", reason="the extra usd is not installed")
     made = MeshConverter(MeshConverterCfg(asset_path=str(brick)))  # as in Isaac Lab's examples
     assert not list(Path(made.usd_dir).glob("*.usd"))
     assert made.usd_path == str(Path(made.usd_dir) / "brick.usd")
+    assert Path(made.usd_path).is_file()
+    assert Path(made.urdf_path).is_file()
     before = files_of(Path(made.usd_dir))
     assert made.usd_path
     assert files_of(Path(made.usd_dir)) == before
@@ -216,14 +235,20 @@ def test_a_subclass_needs_the_conversion_alone(brick, out, tmp_path):
 
 
 @pytest.mark.slow
-def test_processes_that_convert_the_same_asset_at_once_end_with_one_good_result(brick, out, tmp_path):
-    def convert_often():
-        for _ in range(6):
-            convert_mesh(brick, out, force_conversion=True)
-
-    assert [status_of(pid) for pid in [fork(convert_often) for _ in range(3)]] == [0, 0, 0]
-    assert not convert_mesh(brick, out).was_converted
-    convert_mesh(brick, tmp_path / "alone")
+def test_processes_that_convert_the_same_asset_at_once_end_with_one_good_result(cabinet, out, tmp_path):
+    code = (
+        "import sys\n"
+        "from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg\n"
+        "for n in range(6):\n"
+        "    cfg = UrdfConverterCfg(asset_path=sys.argv[1], out_dir=sys.argv[2], fix_base=True)\n"
+        "    cfg.force_conversion = True\n"
+        "    UrdfConverter(cfg)\n"
+    )
+    command = [sys.executable, "-c", code, str(cabinet), str(out)]
+    children = [subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"}) for _ in range(3)]
+    assert [child.wait(timeout=120) for child in children] == [0, 0, 0]
+    assert not convert_urdf(cabinet, out).was_converted
+    convert_urdf(cabinet, tmp_path / "alone")
     assert files_of(out) == files_of(tmp_path / "alone")
     assert not list(tmp_path.glob(".writing-*"))
 

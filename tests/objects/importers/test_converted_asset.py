@@ -8,7 +8,7 @@ import pybullet as p
 import pytest
 
 from tests.objects.builders import box_mesh, edit
-from unlatch.objects.importers.asset_converter import MassPropertiesCfg, RigidBodyPropertiesCfg
+from unlatch.objects.importers.asset_converter import CollisionPropertiesCfg, MassPropertiesCfg, RigidBodyPropertiesCfg
 from unlatch.objects.importers.converted_asset import face_m2, solid_inertial
 from unlatch.objects.importers.mesh_object import MeshConverter, MeshConverterCfg
 from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg
@@ -67,6 +67,13 @@ def test_velocities_are_limited(world, brick):
     _, linear, angular = brick_in(world, brick, turns=[0, 0, 9.0], rigid_props=limits)
     assert 2.9 < np.linalg.norm(linear) <= 3.0 + 9.81 / SECOND + 1e-6
     assert np.linalg.norm(angular) == pytest.approx(1.0, abs=1e-3)
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_only_an_enabled_collider_rests_on_the_floor(enabled, world, brick):
+    world.add_box("floor", size_m=(4, 4, 1), T_world_box=Pose.from_translation(HIGH.p - [0, 0, 0.5]))
+    body, *_ = brick_in(world, brick, collision_props=CollisionPropertiesCfg(collision_enabled=enabled))
+    assert bool(abs(body.root_pose().p[2] - HIGH.p[2]) < 0.01) is enabled
 
 
 def cabinet_in(world, cabinet, **values):

@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 
 from tests.objects.importers.foreign_models import MJCF, SDF, write_mjcf, write_sdf
+from unlatch.command_table import main
 from unlatch.objects.annotate.annotator import annotate_source
 from unlatch.objects.annotate.source import ObjectGeometry, read_source, urdf_of
 from unlatch.objects.mechanisms import Mimic
 from unlatch.simcore.errors import AssetError
+from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.urdf.model import Follows
+from unlatch.simcore.urdf.reader import read_urdf
 
 PARTS = {
     "cabinet_with_drawer": {"drawer_joint": ("slider", 0.0, 0.35)},
@@ -45,6 +48,13 @@ def test_parts_and_ranges_are_those_of_the_model(write, kind, name):
     for joint, (_, closed, opened) in wanted.items():
         openness = parts[joint].openness
         assert (openness.closed, openness.open) == pytest.approx((closed, opened), abs=2e-3), joint
+
+
+def test_links_of_an_sdf_are_where_its_frames_say(write):
+    model = read_source(write("sdf", "microwave")).model
+    # the body is turned by 90 degrees: what is in front of it is in front along y
+    pane = model.link_pose("door") @ model.links["door"].visuals[0].T_link_shape.p
+    np.testing.assert_allclose(model.link_pose("body").inverse() @ pane, [0.0, 0.26, 0.3], atol=1e-6)
 
 
 def test_values_of_joints_and_masses_are_kept(write):
@@ -123,10 +133,12 @@ SDF_FAULTS = [
         "<child>tray</child>",
         "joint 'drawer_joint' names the child 'tray', which is no link. Links: case, drawer.",
     ),
+    ("<lower>0</lower>", "<lower>nan</lower>", "has 'nan' where a number belongs"),
     ("<xyz>1 0 0</xyz>", "<xyz>0 0 0</xyz>", "has an axis of length 0"),
     ('name="drawer"', 'name="case"', "has a name that is used twice"),
     ('type="prismatic"', 'type="fixed"', "has no joint that moves"),
     ("</model>", '</model><model name="b"><link name="x"/><joint name="y"/></model>', "has 2 models (cabinet, b)"),
+    ("<sdf version", "<gazebo version", "not well-formed"),
 ]
 
 
@@ -154,3 +166,16 @@ def test_a_fault_of_an_mjcf_is_one_line(write, tmp_path):
             read_source(path)
         assert said in str(caught.value)
         assert "\n" not in str(caught.value)
+
+
+@pytest.mark.e2e
+def test_an_episode_opens_an_sdf(write, tmp_path):
+    out = tmp_path / "data"
+    words = [f"object={write('sdf', 'cabinet_with_drawer')}", "skill=open", "episodes=1", "pictures=0"]
+    assert main(["collect", *words, "executor=serial", f"out={out}"]) == 0
+    assert [summary.success for summary in DataSet.open(out).summaries()] == [True]
+
+
+def test_a_written_urdf_reads_back(write):
+    made = urdf_of(write("sdf", "cabinet_with_drawer"))
+    assert list(read_urdf(made.path).joints) == ["drawer_joint"]

@@ -123,14 +123,14 @@ def test_the_part_is_annotated_and_a_plain_mesh_is_no_object(tmp_path):
         read_source(plain)
 
 
-def hinged(change):
-    """Returns an edit that adds an articulation, and then changes the content."""
-    return lambda content: (add_articulation(content), change(content))
+def _without_joints(content):
+    content["extensionsUsed"] = ["AGI_articulations"]
 
 
-def fixed(*moving):
-    """Returns an edit that adds a physics joint whose limits fix some axes."""
-    return lambda c: add_physics_joint(c, limits=[{key: axes, "min": 0, "max": 0} for key, axes in moving])
+def _two_ways(content):
+    add_physics_joint(
+        content, limits=[{"linearAxes": [0, 1, 2], "min": 0, "max": 0}, {"angularAxes": [0], "min": 0, "max": 0}]
+    )
 
 
 def _no_such_node(content):
@@ -142,29 +142,45 @@ def _own_child(content):
     content["nodes"][number(content, "door")]["children"] = [number(content, "door")]
 
 
+def _unknown_name(content):
+    add_articulation(content)
+    content["extensions"]["AGI_articulations"]["articulations"][0]["name"] = "other"
+
+
+def _without_end(content):
+    kept = {"min": 0, "max": 0}
+    add_physics_joint(content, limits=[{"angularAxes": [0, 1, 2], **kept}, {"linearAxes": [1, 2], **kept}])
+
+
+def _mirrored(content):
+    add_articulation(content)
+    content["nodes"][number(content, "hinge")]["scale"] = [-1.0, 1.0, 1.0]
+
+
 def _chain(content):
     first = len(content["nodes"])
     content["nodes"] += [{}] + [{"children": [first + k]} for k in range(3000)]
 
 
-ENDLESS = fixed(("angularAxes", [0, 1, 2]), ("linearAxes", [1, 2]))
-TWO_WAYS = fixed(("linearAxes", [0, 1, 2]), ("angularAxes", [0]))
-MIRRORED = hinged(lambda c: c["nodes"][number(c, "hinge")].update(scale=[-1.0, 1.0, 1.0]))
-RENAMED = hinged(lambda c: c["extensions"]["AGI_articulations"]["articulations"][0].update(name="other"))
-
-
 @pytest.mark.parametrize(
     ("edit", "said"),
     [
-        (ENDLESS, "(pivot) slides without end: -inf to inf. Expected a limit with min and max."),
-        (TWO_WAYS, "(pivot) has a joint that moves in 2 ways: turns about y, turns about z. Expected one."),
-        (MIRRORED, "(hinge) has a joint and a transform that is not finite, makes it flat, or mirrors it."),
-        (RENAMED, "(hinge) names the articulation 'swing'. Known: other."),
+        (_without_end, "(pivot) slides without end: -inf to inf. Expected a limit with min and max."),
+        (_mirrored, "(hinge) has a joint and a transform that is not finite, makes it flat, or mirrors it."),
         (_chain, "no readable GLB mesh"),
-        (_own_child, "no readable GLB mesh (node "),
+        (_without_joints, "has no joint that moves"),
+        (_two_ways, "(pivot) has a joint that moves in 2 ways: turns about y, turns about z. Expected one."),
         (_no_such_node, "(pivot) has a joint with connectedNode 99, which does not exist."),
-        (lambda c: c.update(extensionsUsed=["AGI_articulations"]), "has no joint that moves"),
-        (lambda c: add_articulation(c, type="zRotat"), "has a stage of the unknown type 'zRotat'. Did you mean 'zRota"),
+        (_own_child, "no readable GLB mesh (node "),
+        (_unknown_name, "(hinge) names the articulation 'swing'. Known: other."),
+        (
+            lambda c: add_articulation(c, type="zRotat"),
+            "(hinge) has a stage of the unknown type 'zRotat'. Did you mean 'zRotate'",
+        ),
+        (
+            lambda c: add_articulation(c, type="twist"),
+            "Expected one of xRotate, yRotate, zRotate, xTranslate, yTranslate, zTranslate. Correct it.",
+        ),
         (lambda c: add_articulation(c, type="uniformScale"), "moves in 0 ways by the articulation 'swing'."),
         (lambda c: add_articulation(c, maximumValue="far"), "has a stage with maximumValue=far. Expected a number."),
     ],
@@ -176,7 +192,7 @@ def test_what_no_urdf_has_is_refused(tmp_path, edit, said):
     assert said in str(caught.value)
 
 
-@pytest.mark.parametrize("wrong", [None, "text", [1], {}, {"limits": [3]}])
+@pytest.mark.parametrize("wrong", [None, 3, "text", [1], {}, [[]], {"stages": None}, {"limits": [3]}])
 @pytest.mark.parametrize(
     "place",
     [

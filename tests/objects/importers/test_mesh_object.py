@@ -59,7 +59,7 @@ def hit(client, x, y):
 
 @pytest.mark.parametrize(
     ("props", "mass"),
-    [({"density": 500.0}, 3.0), ({"mass": 1.0, "density": 500.0}, 1.0)],
+    [({"mass": 2.5}, 2.5), ({"density": 500.0}, 3.0), ({"mass": 1.0, "density": 500.0}, 1.0)],
 )
 def test_the_mass_is_that_of_the_configuration_or_by_volume(brick, out, load, props, mass):
     _, found, com, inertia = load(convert(brick, out, mass_props=MassPropertiesCfg(**props)))
@@ -67,6 +67,10 @@ def test_the_mass_is_that_of_the_configuration_or_by_volume(brick, out, load, pr
     assert com == pytest.approx((0.05, 0.1, 0.15))
     expected = [mass / 12 * (a * a + b * b) for a, b in ((0.2, 0.3), (0.1, 0.3), (0.1, 0.2))]
     assert sorted(inertia) == pytest.approx(sorted(expected), rel=1e-4)
+
+
+def test_without_mass_properties_none_are_added(brick, out):
+    assert read_urdf(convert(brick, out).urdf_path).links[LINK].inertial is None
 
 
 def test_scale_then_rotation_then_translation(brick, out, load):
@@ -119,7 +123,7 @@ def test_physics_that_a_urdf_cannot_hold_is_written_beside_it_and_a_material_kep
     assert (out / "source" / "brick.mtl").is_file()
 
 
-@pytest.mark.parametrize("name", ["Möbel 扉.obj", "a b.stl"])
+@pytest.mark.parametrize("name", ["Möbel Tür.obj", "扉.obj", "a b.stl"])
 def test_names_of_any_alphabet_work(name, brick, out, load):
     path = brick.with_name(name)
     if path.suffix == ".stl":
@@ -130,15 +134,30 @@ def test_names_of_any_alphabet_work(name, brick, out, load):
     np.testing.assert_allclose(bounds, [[0, 0, 0], [0.1, 0.2, 0.3]], atol=AABB_MARGIN_M)
 
 
+@pytest.mark.parametrize("factor", [1e4, 1e-5])
+def test_an_absurd_size_is_refused(factor, brick, out):
+    with pytest.raises(AssetError, match="m large, expected"):
+        convert(brick, out, scale=(factor, factor, factor))
+    assert not out.exists()
+
+
+NAN, INF = float("nan"), float("inf")
+
+
 @pytest.mark.parametrize(
     ("make", "values", "key"),
     [
-        (MeshConverterCfg, {"scale": (0.0, 1.0, 1.0)}, "scale"),
+        *((MeshConverterCfg, {"scale": scale}, "scale") for scale in ((0.0, 1.0, 1.0), (1.0, 1.0), (NAN, 1.0, 1.0))),
         (MeshConverterCfg, {"rotation": (0.0, 0.0, 0.0, 0.0)}, "rotation"),
-        (MeshConverterCfg, {"translation": (0.0, 0.0, np.inf)}, "translation"),
+        (MeshConverterCfg, {"rotation": (1.0, 0.0, 0.0)}, "rotation"),
+        (MeshConverterCfg, {"translation": (0.0, 0.0, INF)}, "translation"),
         (MeshConverterCfg, {"collision_approximation": "concave"}, "collision_approximation"),
+        (MassPropertiesCfg, {"mass": 0.0}, "mass_props.mass"),
         (MassPropertiesCfg, {"density": -1.0}, "mass_props.density"),
-        (RigidBodyPropertiesCfg, {"angular_damping": np.nan}, "rigid_props.angular_damping"),
+        (RigidBodyPropertiesCfg, {"linear_damping": -0.1}, "rigid_props.linear_damping"),
+        (RigidBodyPropertiesCfg, {"angular_damping": NAN}, "rigid_props.angular_damping"),
+        (RigidBodyPropertiesCfg, {"max_linear_velocity": 0.0}, "rigid_props.max_linear_velocity"),
+        (RigidBodyPropertiesCfg, {"max_angular_velocity": -1.0}, "rigid_props.max_angular_velocity"),
         (CollisionPropertiesCfg, {"contact_offset": -0.1}, "collision_props.contact_offset"),
         (CollisionPropertiesCfg, {"contact_offset": 0.1, "rest_offset": 0.1}, "collision_props.rest_offset"),
     ],
@@ -209,6 +228,7 @@ def test_a_door_hangs_on_the_stated_side_and_opens_outwards(scene, tmp_path):
 @pytest.mark.parametrize(
     ("values", "axis", "position", "limits"),
     [
+        ({"axis": "-z", "at": "-y"}, [0, 0, -1], [-0.185, -0.2, 0], (0, np.pi / 2)),
         ({"axis": "+z", "at": "+y"}, [0, 0, 1], [-0.185, 0.2, 0], (0, np.pi / 2)),
         ({"axis": "z", "at": "+y"}, [0, 0, -1], [-0.185, 0.2, 0], (0, np.pi / 2)),
         ({"axis": "y", "at": "-z"}, [0, -1, 0], [-0.185, 0, -0.2], (0, np.pi / 2)),
@@ -279,8 +299,9 @@ def test_an_axis_that_lifts_no_lid_gives_a_warning(tmp_path, axis, at, said):
     assert [warning.partition("is not lifted. ")[2] for warning in made.warnings] == said
 
 
-def test_an_obj_is_read_by_its_groups_with_z_up(tmp_path):
-    path = write_boxes(tmp_path / "cabinet.obj", cabinet_boxes(), word="g")
+@pytest.mark.parametrize("word", ["o", "g"])
+def test_an_obj_is_read_by_its_objects_or_groups_with_z_up(tmp_path, word):
+    path = write_boxes(tmp_path / "cabinet.obj", cabinet_boxes(), word=word)
     _, _, joint = jointed(path, tmp_path, **{**DOOR, "moving": ("door", "handle", "stem")})
     np.testing.assert_allclose(joint.T_parent_joint.p, [-0.185, -0.2, 0.0], atol=1e-6)
 
@@ -297,6 +318,12 @@ def test_a_file_of_one_piece_is_split_where_its_triangles_do_not_touch(tmp_path)
         jointed(tmp_path / "cube.stl", tmp_path, **DOOR)
 
 
+def test_the_upward_axis_of_a_file_can_be_stated(tmp_path):
+    cabinet_scene(y_up=False).export(tmp_path / "turned.glb")
+    _, model, _ = jointed(tmp_path / "turned.glb", tmp_path, **DOOR, up="z")
+    np.testing.assert_allclose(np.ptp(bounds(model.links[BASE]), axis=0), [0.31, 0.42, 0.42], atol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("values", "said"),
     [
@@ -307,7 +334,10 @@ def test_a_file_of_one_piece_is_split_where_its_triangles_do_not_touch(tmp_path)
         ({"at": None}, "joint=hinge needs the place of its axis. Expected at=-x or another side of the part"),
         ({"kind": "hing"}, "joint='hing' is no joint. Did you mean 'hinge'? Expected hinge or slider."),
         ({"axis": "w"}, "axis=w is no direction."),
+        ({"axis": (0.0, 0.0)}, "axis has 2 numbers. Expected 3."),
         ({"axis": (0.0, 0.0, 0.0)}, "axis has length 0."),
+        ({"at": "left"}, "at=left is no place. Expected one of -x, +x, -y, +y, -z, +z, centre, or [X,Y,Z]"),
+        ({"range": (1.0, 0.0)}, "range=[1.0, 0.0] does not rise."),
         ({"up": "w"}, "up=w is no axis."),
     ],
 )

@@ -1,13 +1,11 @@
 """What is implausible in a URDF, and its mend."""
 
-from functools import partial
 from pathlib import Path
 
 import pytest
 import trimesh
 
 from tests.objects.annotate.conftest import CASE, box, boxes, joint
-from tests.objects.builders import DIFFERENT
 from unlatch.objects.annotate.annotator import annotate_source
 from unlatch.objects.annotate.source import read_source
 from unlatch.objects.importers.plausibility import find_doubts, write_mended
@@ -24,8 +22,8 @@ DRAWER = boxes(
     ("0.04 0 0", "0.02 0.1 0.02"),
 )
 """A drawer in the cabinet, with a bar."""
+HINGE, SLIDE = "0.2 -0.25 0", "0.2 0 0.2"
 OUT, INTO = "0 0 -1", "0 0 1"
-hinge, slide = partial(joint, "revolute", "0.2 -0.25 0"), partial(joint, "prismatic", "0.2 0 0.2")
 
 
 def write(folder: Path, part: str, *joints: str, body: str = CASE) -> Path:
@@ -44,25 +42,49 @@ def said(path: Path) -> list[str]:
     return [doubt.text for doubt in find_doubts(read_source(path))]
 
 
-def mend(path: Path, **options: bool) -> Path:
-    source = read_source(path, **options)
-    return write_mended(source, find_doubts(source), path.parent / "mended", force=False)
-
-
 MENDS = {
-    "degrees": (DOOR, hinge(OUT, 0, 110), "they are degrees. Mend: 0 to 1.92 rad.", (0, 1.919862)),
-    "degrees, both ways": (DOOR, hinge(INTO, -90, 0), "they are degrees", (-1.570796, 0)),
-    "millimetres": (DRAWER, slide("1 0 0", 0, 300), "limits are millimetres. Mend: 0 to 0.3 m", (0, 0.3)),
-    "centimetres": (DRAWER, slide("1 0 0", 0, 25), "limits are centimetres", (0, 0.25)),
-    "limits exchanged": (DOOR, hinge(OUT, 1.5, 0), "lower limit 1.5 above its upper one 0", (0, 1.5)),
-    "slide exchanged": (DRAWER, slide("1 0 0", 0.3, 0), "limit 0.3 above its upper one 0", (0, 0.3)),
-    "no range": (DOOR, hinge(OUT, 0, 0), "is revolute, and its limits are both 0", (0, 1.570796)),
-    "no range of a slide": (DRAWER, slide("1 0 0", 0, 0), "limits are both 0. Mend: 0 to 0.28 m", (0, 0.28)),
-    "too long in any unit": (DRAWER, slide("1 0 0", 0, 1.2), "slides by 1.2 m, farther than the object", (0, 0.28)),
-    "endless": (DOOR, hinge(OUT, 0, 0).replace("revolute", "continuous"), "is continuous, and its", (0, 1.570796)),
-    "axis of a door": (DOOR, hinge(INTO, 0, 1.5), "leads its part into the body", (0, 1.5)),
-    "limits of a door": (DOOR, hinge(OUT, -1.5, 0), "leads its part into the body", (-1.5, 0)),
-    "axis of a drawer": (DRAWER, slide("-1 0 0", 0, 0.25), "leads its part into the body", (0, 0.25)),
+    "degrees": (DOOR, joint("revolute", HINGE, OUT, 0, 110), "they are degrees. Mend: 0 to 1.92 rad.", (0, 1.919862)),
+    "degrees, both ways": (DOOR, joint("revolute", HINGE, INTO, -90, 0), "they are degrees", (-1.570796, 0)),
+    "millimetres": (
+        DRAWER,
+        joint("prismatic", SLIDE, "1 0 0", 0, 300),
+        "limits are millimetres. Mend: 0 to 0.3 m",
+        (0, 0.3),
+    ),
+    "centimetres": (DRAWER, joint("prismatic", SLIDE, "1 0 0", 0, 25), "limits are centimetres", (0, 0.25)),
+    "limits exchanged": (
+        DOOR,
+        joint("revolute", HINGE, OUT, 1.5, 0),
+        "lower limit 1.5 above its upper one 0",
+        (0, 1.5),
+    ),
+    "slide exchanged": (
+        DRAWER,
+        joint("prismatic", SLIDE, "1 0 0", 0.3, 0),
+        "limit 0.3 above its upper one 0",
+        (0, 0.3),
+    ),
+    "no range": (DOOR, joint("revolute", HINGE, OUT, 0, 0), "is revolute, and its limits are both 0", (0, 1.570796)),
+    "no range of a slide": (
+        DRAWER,
+        joint("prismatic", SLIDE, "1 0 0", 0, 0),
+        "limits are both 0. Mend: 0 to 0.28 m",
+        (0, 0.28),
+    ),
+    "endless": (
+        DOOR,
+        joint("continuous", HINGE, OUT, 0, 0),
+        "is continuous, and its part is a panel that turns",
+        (0, 1.570796),
+    ),
+    "axis of a door": (DOOR, joint("revolute", HINGE, INTO, 0, 1.5), "leads its part into the body", (0, 1.5)),
+    "limits of a door": (DOOR, joint("revolute", HINGE, OUT, -1.5, 0), "leads its part into the body", (-1.5, 0)),
+    "axis of a drawer": (
+        DRAWER,
+        joint("prismatic", SLIDE, "-1 0 0", 0, 0.25),
+        "leads its part into the body",
+        (0, 0.25),
+    ),
 }
 
 
@@ -72,17 +94,18 @@ def test_what_no_real_object_has_is_named_and_mended(case, tmp_path):
     path = write(tmp_path, part, element)
     found = said(path)
     assert any(text in line and "Mend: " in line for line in found), found
-    mended = mend(path)
+    mended = write_mended(read_source(path), find_doubts(read_source(path)), tmp_path / "mended", force=False)
     assert said(mended) == []
     (made,) = read_urdf(mended).joints.values()
     assert made.kind in ("revolute", "prismatic")
     assert (made.lower, made.upper) == pytest.approx(limits, abs=1e-4)
-    (entry,) = annotate_source(read_source(mended)).articulation.parts.values()
+    articulation = annotate_source(read_source(mended)).articulation
+    (entry,) = articulation.parts.values()
     assert entry.openness.closed == pytest.approx(0.0, abs=1e-6), "the part is closed as it is drawn"
 
 
 def test_no_generated_object_is_doubted(tmp_path):
-    for name in DIFFERENT:
+    for name in GENERATORS.names():
         path = tmp_path / f"{name}.urdf"
         path.write_text(GENERATORS.load(name)(1, name=name).model.to_urdf())
         assert said(path) == [], name
@@ -90,30 +113,36 @@ def test_no_generated_object_is_doubted(tmp_path):
 
 def test_a_link_without_colliders_among_others_with_them_is_named(tmp_path):
     seen = DOOR.partition("<collision")[0]
-    path = write(tmp_path, seen, hinge(OUT, 0, 1.5))
-    (text,) = said(path)
-    assert text.startswith("link 'b' has no <collision>")
-    mended = mend(path)
+    path = write(tmp_path, seen, joint("revolute", HINGE, OUT, 0, 1.5))
+    (doubt,) = find_doubts(read_source(path))
+    assert doubt.text.startswith("link 'b' has no <collision>")
+    mended = write_mended(read_source(path), [doubt], tmp_path / "mended", force=False)
     assert len(read_urdf(mended).links["b"].collisions) == 1
     assert said(mended) == []
 
 
 def test_a_mended_file_keeps_the_rest_and_takes_its_meshes_along(tmp_path):
     (tmp_path / "meshes").mkdir()
-    trimesh.creation.box([0.02, 0.5, 0.4]).apply_translation([0.01, 0.25, 0.2]).export(tmp_path / "meshes" / "door.obj")
+    cube = "\n".join(f"v {x} {y} {z}" for x in (0, 0.02) for y in (0, 0.5) for z in (0, 0.4))
+    faces = "f 1 3 2\nf 2 3 4\nf 5 6 7\nf 6 8 7\nf 1 2 5\nf 2 6 5\nf 3 7 4\nf 4 7 8\nf 1 5 3\nf 3 5 7\nf 2 4 6\nf 4 8 6"
+    (tmp_path / "meshes" / "door.obj").write_text(f"{cube}\n{faces}\n")
     mesh = '<visual><geometry><mesh filename="package://other/door.obj"/></geometry></visual>'
-    extra = hinge(OUT, 0, 90) + "<gazebo><static>true</static></gazebo>"
+    extra = joint("revolute", HINGE, OUT, 0, 90) + "<gazebo><static>true</static></gazebo>"
     path = write(tmp_path, mesh + mesh.replace("visual", "collision"), extra)
-    mended = mend(path, packages=True)
+    mended = write_mended(
+        read_source(path, packages=True), find_doubts(read_source(path, packages=True)), tmp_path / "m", force=False
+    )
     text = mended.read_text()
     assert "<static>true</static>" in text
     assert 'filename="meshes/door.obj"' in text, text
-    assert (mended.parent / "meshes" / "door.obj").is_file()
+    assert (tmp_path / "m" / "meshes" / "door.obj").is_file()
     with pytest.raises(AssetError, match="exists"):
-        mend(path, packages=True)
+        write_mended(
+            read_source(path, packages=True), find_doubts(read_source(path, packages=True)), tmp_path / "m", force=False
+        )
 
 
-def cabinet(folder, case_unit, front_unit, scale=1.0):
+def cabinet(folder, case_unit, front_unit, scale=1.0, slide=0.3):
     """A cabinet with a drawer of two meshes, which have so many units per metre; the scale is that of the front."""
 
     def mesh(name, unit, size, at, scale):
@@ -123,7 +152,7 @@ def cabinet(folder, case_unit, front_unit, scale=1.0):
 
     case = mesh("case.stl", case_unit, (0.4, 0.5, 0.4), (0, 0, 0.2), 1.0)
     front = mesh("front.stl", front_unit, (0.02, 0.44, 0.2), (0.01, 0, 0), scale)
-    return write(folder, front, slide("1 0 0", 0, 0.3), body=case)
+    return write(folder, front, joint("prismatic", SLIDE, "1 0 0", 0, slide), body=case)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +170,7 @@ def test_meshes_in_another_unit_beside_joints_in_metres_are_scaled(tmp_path, uni
     path = cabinet(tmp_path, *units)
     (doubt,) = find_doubts(read_source(path))
     assert said in doubt.text
-    mended = read_urdf(mend(path))
+    mended = read_urdf(write_mended(read_source(path), [doubt], tmp_path / "mended", force=False))
     for link, scale in zip(("a", "b"), scales, strict=True):
         shapes = (*mended.links[link].visuals, *mended.links[link].collisions)
         assert [shape.size for shape in shapes] == [pytest.approx((scale,) * 3)] * 2
@@ -166,9 +195,16 @@ def test_of_an_sdf_the_urdf_that_was_made_of_it_is_mended(tmp_path):
     parts = link("a", "0.4 0.5 0.4", "0 0 0.2") + link("b", "0.02 0.44 0.2", "0.21 0 0.2")
     path = tmp_path / "chest.sdf"
     path.write_text(f"<sdf version='1.6'><model name='m'>{parts}{slide}</model></sdf>")
-    assert [text.partition(".")[0] for text in said(path)] == ["joint 'j' has no limits"]
-    mended = read_urdf(mend(path))
+    source = read_source(path)
+    assert [doubt.text.partition(".")[0] for doubt in find_doubts(source)] == ["joint 'j' has no limits"]
+    mended = read_urdf(write_mended(source, find_doubts(source), tmp_path / "mended", force=False))
     assert 0.0 < mended.joints["j"].upper < 0.1
+
+
+def test_a_button_is_pressed_into_its_body_and_is_not_doubted(tmp_path):
+    button = box("0 0 0", "0.02 0.04 0.04")
+    path = write(tmp_path, button, joint("prismatic", "0.21 0 0.25", "-1 0 0", 0, 0.006))
+    assert said(path) == []
 
 
 def test_a_door_in_a_frame_may_turn_to_either_side(tmp_path):
@@ -181,15 +217,22 @@ def test_a_door_in_a_frame_may_turn_to_either_side(tmp_path):
 
 def test_a_lid_that_its_stated_friction_does_not_hold_is_named_and_mended(tmp_path):
     lid = inertial(1, "0.2 0 0") + box("0.2 0 0.01", "0.4 0.5 0.02")
-    turns = joint("revolute", "-0.2 0 0.4", "0 -1 0", 0, 1.5)
+    hinge = joint("revolute", "-0.2 0 0.4", "0 -1 0", 0, 1.5)
     for friction, lines in (("0", 0), ("1", 1), ("3", 0)):
-        path = write(tmp_path, lid, turns.replace("<limit", f'<dynamics friction="{friction}"/><limit'))
+        path = write(tmp_path, lid, hinge.replace("<limit", f'<dynamics friction="{friction}"/><limit'))
         found = said(path)
         assert len(found) == lines, (friction, found)
         if lines:
             assert "its part weighs up to 1.96 N m on it: let go, it falls. Mend: friction 2.55 N m" in found[0]
-            mended = mend(path)
+            mended = write_mended(read_source(path), find_doubts(read_source(path)), tmp_path / "mended", force=False)
             assert read_urdf(mended).joints["j"].friction == pytest.approx(1.3 * 1.962, abs=1e-3)
+
+
+def test_a_slider_that_is_too_long_in_any_unit_gets_a_usual_range(tmp_path):
+    path = write(tmp_path, DRAWER, joint("prismatic", SLIDE, "1 0 0", 0, 1.2))
+    assert said(path) == [
+        "joint 'j' slides by 1.2 m, farther than the object, which measures 0.5 m. Mend: 0 to 0.28 m."
+    ]
 
 
 @pytest.mark.parametrize(
@@ -201,7 +244,7 @@ def test_a_lid_that_its_stated_friction_does_not_hold_is_named_and_mended(tmp_pa
     ],
 )
 def test_what_has_no_mend_is_named(change, text, tmp_path):
-    path = write(tmp_path, DOOR, hinge(OUT, 0, 1.5))
+    path = write(tmp_path, DOOR, joint("revolute", HINGE, OUT, 0, 1.5))
     old, new = change
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new))
@@ -210,7 +253,7 @@ def test_what_has_no_mend_is_named(change, text, tmp_path):
 
 def test_a_door_that_turns_both_ways_opens_out_of_its_body(tmp_path):
     for axis, sign in ((OUT, 1.0), (INTO, -1.0)):
-        path = write(tmp_path, DOOR, hinge(axis, -3.14, 3.14))
+        path = write(tmp_path, DOOR, joint("revolute", HINGE, axis, -3.14, 3.14))
         (part,) = annotate_source(read_source(path)).articulation.parts.values()
         assert part.openness.closed == 0.0
         assert sign * part.openness.open > 1.5, axis

@@ -96,6 +96,12 @@ def test_without_density_a_missing_inertial_comes_from_the_volume_with_a_notice(
     assert any("no inertial on door, knob" in notice for notice in made.notices)
 
 
+def test_the_fallback_may_be_the_identity(cabinet, client, load):
+    body, links = load(convert(cabinet, inertia_fallback="identity"))
+    mass, _, inertia = p.getDynamicsInfo(body, links["door"], physicsClientId=client)[:3]
+    assert (mass, inertia) == (pytest.approx(1.0), pytest.approx((1.0, 1.0, 1.0)))
+
+
 @pytest.mark.parametrize("imported", [True, False])
 def test_the_tensor_is_the_files_or_that_of_the_shape(imported, cabinet, client, load):
     body, links = load(convert(cabinet, import_inertia_tensor=imported))
@@ -163,22 +169,37 @@ def test_a_joint_marked_dont_collapse_stays(mark, stays, edited):
     assert set(links) == {"body", "door", *(["knob"] if stays else [])}
 
 
-@pytest.mark.parametrize(
-    ("kind", "override", "stiffness", "damping"),
-    [
-        ("none", False, 0.0, 0.0),
-        ("position", False, 30.0, 0.7),
-        ("position", True, 30.0, 4.0),
-        ("velocity", True, 0, 4),
-    ],
-)
-def test_drives_by_type_and_override(kind, override, stiffness, damping, cabinet):
+@pytest.mark.parametrize("override", [False, True])
+@pytest.mark.parametrize("kind", [None, "none", "position", "velocity"])
+def test_drives_by_type_and_override(kind, override, cabinet):
+    values = {} if kind is None else {"default_drive_type": kind}
     gains = {"default_drive_stiffness": 30.0, "default_drive_damping": 4.0, "override_joint_dynamics": override}
-    made = convert(cabinet, **gains, default_drive_type=kind)
+    made = convert(cabinet, **gains, **values)
+    damping = 4.0 if override else 0.7
     found = physics(made)["drives"]["hinge"]
-    assert (found["stiffness"], found["damping"]) == (stiffness, damping)
+    assert found["stiffness"] == (30.0 if kind == "position" else 0.0)
+    assert found["damping"] == (damping if kind in ("position", "velocity") else 0.0)
     assert (found["max_effort"], found["max_velocity"]) == (20.0, 3.0)
-    assert model_of(made).joints["hinge"].damping == pytest.approx(4.0 if override else 0.7)
+    assert model_of(made).joints["hinge"].damping == pytest.approx(damping)
+
+
+def test_the_configured_damping_fills_in_where_the_file_has_none(edited):
+    path = edited(('<dynamics damping="0.7" friction="0.2"/>', ""))
+    made = convert(path, default_drive_type="velocity", default_drive_damping=4.0)
+    assert physics(made)["drives"]["hinge"]["damping"] == 4.0
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_self_collision_is_stated_beside_the_urdf(cabinet, wanted):
+    assert physics(convert(cabinet, self_collision=wanted))["self_collision"] is wanted
+
+
+def test_joints_keep_frame_limits_and_axis(cabinet):
+    before, after = read_urdf(cabinet).joints["hinge"], model_of(convert(cabinet)).joints["hinge"]
+    assert (after.lower, after.upper, after.friction) == (-0.5, 1.5, 0.2)
+    np.testing.assert_allclose(after.axis, [0, 1, 0], atol=1e-9)
+    for position in (-0.5, 0.0, 1.5):
+        np.testing.assert_allclose(after.child_pose(position).matrix, before.child_pose(position).matrix, atol=1e-8)
 
 
 def test_scale_keeps_the_density(cabinet, tmp_path, extents):
@@ -193,8 +214,9 @@ def test_scale_keeps_the_density(cabinet, tmp_path, extents):
 
 
 def test_a_link_without_colliders_gets_them_from_what_is_seen(edited, client, load):
-    collider = '<collision><geometry><mesh filename="angle.obj"/></geometry></collision>\n'
-    body, links = load(convert(edited((collider, ""))))
+    body, links = load(
+        convert(edited(('<collision><geometry><mesh filename="angle.obj"/></geometry></collision>\n', "")))
+    )
     assert len(p.getCollisionShapeData(body, links["body"], physicsClientId=client)) >= 1
 
 
@@ -215,7 +237,7 @@ def test_a_joint_that_follows_another_does_so_in_the_output_unless_it_shall_be_n
     assert model_of(convert(path, convert_mimic_joints_to_normal_joints=True)).joints["hinge"].follows is None
 
 
-@pytest.mark.parametrize("suffix", ["stl", "glb"])
+@pytest.mark.parametrize("suffix", ["stl", "ply", "glb"])
 def test_meshes_of_other_formats_come_out_as_obj(suffix, edited, extents):
     path = edited(("angle.obj", f"angle.{suffix}"))
     trimesh.load_mesh(path.parent / "angle.obj").export(path.parent / f"angle.{suffix}")
@@ -224,15 +246,25 @@ def test_meshes_of_other_formats_come_out_as_obj(suffix, edited, extents):
     np.testing.assert_allclose(extents(made), [1.0, 0.4, 1.0], atol=0.02)  # not turned: a URDF says where things are
 
 
+DOCTYPE = '<!DOCTYPE r [<!ENTITY a "x"><!ENTITY b "&a;&a;&a;">]><robot name'
 BAD = {
     "broken XML": ("</robot>", "</robo", "not well-formed XML"),
+    "entity bomb": ("<robot name", DOCTYPE, "DOCTYPE or an ENTITY"),
+    "missing mesh": ("angle.obj", "gone.obj", "file 'gone.obj' is missing"),
+    "path escape": ("angle.obj", "../../etc/passwd", "leads out of the asset's folder"),
+    "absolute path": ("angle.obj", "/etc/passwd", "not a path relative"),
+    "URL": ("angle.obj", "http://example.org/a.obj", "not a path relative"),
     "zero scale": ("0.5 0.5 0.5", "0.5 0 0.5", "scale 0.5 0 0.5"),
     "negative size": ("0.04 0.05 0.06", "0.04 -0.05 0.06", "expected numbers above 0"),
+    "NaN size": ("0.04 0.05 0.06", "0.04 nan 0.06", "finite numbers"),
+    "joint loop": ('<parent link="body"/>', '<parent link="knob"/>', "root links|loop"),
+    "unknown link": ('<child link="knob"/>', '<child link="nob"/>', "names link 'nob'"),
     "negative mass": ('<mass value="8"/>', '<mass value="-8"/>', "mass of -8 kg"),
     "NaN mass": ('<mass value="8"/>', '<mass value="nan"/>', "nan"),
     "1 km": ('<geometry><box size="0.04', '<geometry><box size="1000', "m large, expected"),
     "limits swapped": ('lower="-0.5" upper="1.5"', 'lower="1.5" upper="-0.5"', "above the upper one"),
     "unknown joint": ('type="revolute"', 'type="ball"', "is of type 'ball'"),
+    "zero axis": ("0 2 0", "0 0 0", "axis of length 0"),
     "negative damping": ('damping="0.7"', 'damping="-0.7"', "damping=-0.7"),
     "unknown format": ("angle.obj", "angle.txt", "not a supported mesh format"),
     "no shape": (None, '<robot name="r"><link name="a"/></robot>', "no link has a shape"),
@@ -254,11 +286,26 @@ def test_bad_input_is_one_clear_error_and_leaves_nothing(name, edited, cabinet):
     assert sorted(cabinet.parents[1].rglob("*")) == before
 
 
-def test_a_damaged_mesh_of_a_urdf_is_named(cabinet):
-    (cabinet.parent / "angle.obj").write_text("")
-    with pytest.raises(AssetError, match="no triangle"):
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("v 0 0 0\nv nan 0 0\nv 0 1 0\nf 1 2 3\n", "not finite"),
+        ("", "no triangle"),
+        ("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 7\n", "vertex 7 of 3"),
+    ],
+)
+def test_a_damaged_mesh_of_a_urdf_is_named(content, message, cabinet):
+    (cabinet.parent / "angle.obj").write_text(content)
+    with pytest.raises(AssetError, match=message):
         convert(cabinet)
     assert not (cabinet.parents[1] / "out").exists()
+
+
+@pytest.mark.slow  # CoACD closes it over a grid first
+def test_an_open_mesh_is_no_error(cabinet, load):
+    path = cabinet.parent / "angle.obj"
+    path.write_text("\n".join(path.read_text().splitlines()[:-3]))  # three triangles are missing
+    load(convert(cabinet, convex_decompose_mesh=True))
 
 
 def test_names_are_kept_and_those_that_are_alike_as_files_have_their_own_colliders(edited, load, tmp_path):
@@ -278,6 +325,7 @@ def test_names_are_kept_and_those_that_are_alike_as_files_have_their_own_collide
     [
         ({"link_density": -1.0}, "link_density"),
         ({"default_drive_stiffness": float("nan")}, "default_drive_stiffness"),
+        ({"default_drive_damping": -2.0}, "default_drive_damping"),
         ({"default_drive_type": "effort"}, "default_drive_type"),
         ({"inertia_fallback": "guess"}, "inertia_fallback"),
         ({"scale": 0.0}, "scale"),
@@ -292,7 +340,9 @@ def test_a_wrong_value_names_its_field(values, key):
         UrdfConverterCfg(asset_path="a.urdf")
 
 
-CASES, CHUNK = 300, 100
+CASES, CHUNK = 600, 60
+LIMIT_S = 240.0
+"""A chunk takes seconds; one that hangs is ended, and fails."""
 
 _VALUES = (
     "", "nan", "inf", "-1", "0", "1e308", "-1e308", "1e-320", "1e999", "0 0 0", "1 2", "a b c", "\u202e\u0660",
@@ -366,13 +416,13 @@ def test_mutated_urdfs_are_converted_or_refused(cabinet):
         # in a process of its own: a crash of native code is a failure of this test, not the end of all tests
         command = [sys.executable, __file__, str(cabinet), str(start)]
         env = {**os.environ, "OMP_NUM_THREADS": "1"}
-        child = subprocess.run(command, capture_output=True, text=True, timeout=240.0, check=False, env=env)
+        child = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False, env=env)
         assert child.returncode == 0, f"cases from {start}: {child.stderr[-2000:]}"
         good, bad = map(int, child.stdout.split()[-2:])
         converted, refused = converted + good, refused + bad
-    assert converted + refused == CASES
-    assert converted > 25
-    assert refused > 50
+    assert converted + refused == CASES >= 500
+    assert converted > 50
+    assert refused > 100
 
 
 if __name__ == "__main__":

@@ -88,6 +88,7 @@ def test_the_second_time_it_comes_from_the_cache_and_a_changed_file_is_noticed(c
     assert second.articulation.part("door").openness.open == pytest.approx(1.2)
 
 
+@pytest.mark.slow
 def test_a_process_reads_it_once_until_a_file_changes_or_an_annotation_comes(cfg, urdf, monkeypatch):
     load(cfg)
     later_ns = time.time_ns() + 3_600_000_000_000
@@ -95,11 +96,17 @@ def test_a_process_reads_it_once_until_a_file_changes_or_an_annotation_comes(cfg
     first = load(cfg)
     assert load(cfg) is first
     assert load(replace(cfg, name="other")).name == "other"
-    urdf.with_name(ANNOTATION_FILE).write_text(annotate_source(read_source(urdf)).articulation.to_yaml())
-    assert load(cfg).parameters["annotation"] == "given"
-    first.urdf_path.write_text("<robot/>")
-    urdf.with_name(ANNOTATION_FILE).unlink()
-    assert load(cfg).content_hash == first.content_hash  # the damaged file of the cache is made again
+    annotation = urdf.with_name(ANNOTATION_FILE)
+    annotation.write_text(annotate_source(read_source(urdf)).articulation.to_yaml())
+    given = load(cfg)
+    assert given.parameters["annotation"] == "given"
+    annotation.unlink()
+    urdf.write_text(CABINET.replace('upper="1.6"', 'upper="1.2"'))
+    changed = load(cfg)
+    assert changed.articulation.part("door").openness != first.articulation.part("door").openness
+    assert changed.content_hash != first.content_hash
+    changed.urdf_path.write_text("<robot/>")
+    assert load(cfg).content_hash == changed.content_hash  # the damaged file of the cache is made again
     assert load(cfg).urdf_path.read_text() != "<robot/>"
 
 
@@ -122,8 +129,11 @@ def test_meshes_may_lie_in_the_package_around_the_urdf(cfg, urdf):
 def test_an_annotation_beside_the_urdf_is_used_unchanged(cfg, urdf):
     made = annotate_source(read_source(urdf)).articulation
     door = made.part("door")
-    points = {k: p for k, p in door.keypoints.items() if k.startswith("articulated")}
-    raised = {k: replace(p, xyz=p.xyz + np.array([0.0, 0.0, 0.03])) for k, p in points.items()}
+    raised = {
+        name: replace(point, xyz=point.xyz + np.array([0.0, 0.0, 0.03]))
+        for name, point in door.keypoints.items()
+        if name.startswith("articulated")
+    }
     own = replace(made, parts={"gate": replace(door, name="gate", keypoints={**door.keypoints, **raised})})
     (urdf.parent / ANNOTATION_FILE).write_text(own.to_yaml())
     asset = load(cfg)
@@ -134,9 +144,17 @@ def test_an_annotation_beside_the_urdf_is_used_unchanged(cfg, urdf):
 
 
 def test_stated_places_and_fixed_handles_turn_with_the_front(cfg, urdf):
-    place, size = Pose.from_translation((0.1, -0.02, 0.02)), np.array([0.1, 0.2, 0.3])
-    shelf = Region(RegionKind.inside, "case", place, size, RegionOpening.front, part="door")
-    bar = FixedHandle("case", np.array([0.1, 0.0, 0.41]), np.eye(3)[0], -np.eye(3)[1], thickness_m=0.01)
+    shelf = Region(
+        RegionKind.inside,
+        "case",
+        Pose.from_translation((0.1, -0.02, 0.02)),
+        np.array([0.1, 0.2, 0.3]),
+        RegionOpening.front,
+        part="door",
+    )
+    bar = FixedHandle(
+        "case", np.array([0.1, 0.0, 0.41]), np.array([1.0, 0.0, 0.0]), np.array([0.0, -1.0, 0.0]), thickness_m=0.01
+    )
     made = annotate_source(read_source(urdf)).articulation
     keypoints = {"lamp": FramedVector.of("obj", (0.1, -0.02, 0.4))}
     own = replace(made, regions={"shelf": shelf}, handles={"bar": bar}, keypoints=keypoints)
@@ -166,16 +184,15 @@ def test_an_annotation_that_does_not_fit_is_refused_and_one_of_another_urdf_left
 
 def test_a_released_lid_stays(cfg, urdf):
     upright = load(cfg)
-    urdf.write_text(
-        CABINET.replace(
-            '<axis xyz="0 0 -1"/><limit lower="0" upper="1.6"/>', '<axis xyz="1 0 0"/><limit lower="0" upper="1.6"/>'
-        )
-    )
+    urdf.write_text(CABINET.replace('<axis xyz="0 0 -1"/><limit lower="0" upper="1.6"/>', LYING))
     lying = load(cfg)
     mass = read_urdf(lying.urdf_path).links["panel"].inertial.mass_kg
     # the panel's middle lies 0.2 m from an axis along its lower edge
     assert lying.friction["hinge"] == pytest.approx(1.3 * mass * 9.81 * 0.2, rel=0.05)
     assert upright.friction["hinge"] == pytest.approx(0.3)
+
+
+LYING = '<axis xyz="1 0 0"/><limit lower="0" upper="1.6"/>'
 
 
 def test_an_instance_or_a_part_that_is_not_there_is_refused(cfg):

@@ -1,18 +1,23 @@
 """What is written as USD, opened again with OpenUSD: joints, limits, masses, colliders, instances, units."""
 
+import re
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.objects.builders import edit, write_drawn
+from tests.objects.builders import edit
 from unlatch.objects.importers.asset_converter import CollisionPropertiesCfg, MassPropertiesCfg, RigidBodyPropertiesCfg
 from unlatch.objects.importers.mesh_object import MeshConverter, MeshConverterCfg
 from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg
 from unlatch.objects.importers.usd_writer import usd_name
 from unlatch.objects.procedural.catalog import GENERATORS
-from unlatch.simcore.meshes.obj_file import linear_light, read_obj
+from unlatch.objects.procedural.textured_files import textured_files
+from unlatch.simcore import registry as extras
+from unlatch.simcore.errors import AssetError
+from unlatch.simcore.meshes.obj_file import linear_light
+from unlatch.simcore.registry import install_command
 from unlatch.simcore.urdf.reader import read_urdf
 
 pxr = pytest.importorskip("pxr", reason="USD output needs the package usd-core of the extra usd")
@@ -73,6 +78,28 @@ def test_a_mesh_has_its_body_at_the_root_and_its_surface_below_in_metres_kilogra
     np.testing.assert_allclose(world_points(mesh).max(axis=0), (0.1, 0.2, 0.3), atol=1e-6)
 
 
+def test_groups_that_are_none_add_nothing(brick):
+    from pxr import UsdPhysics
+
+    _, stage = convert_mesh(brick)
+    root = stage.GetDefaultPrim()
+    assert not root.HasAPI(UsdPhysics.RigidBodyAPI)
+    assert not root.HasAPI(UsdPhysics.MassAPI)
+    (mesh,) = meshes(stage)
+    assert mesh.HasAPI(UsdPhysics.CollisionAPI)
+    assert not mesh.GetAttribute("physics:collisionEnabled").HasAuthoredValue()
+    assert not mesh.GetAttribute("physxCollision:contactOffset").IsValid()
+
+
+def test_a_density_is_written_as_a_density(brick):
+    from pxr import UsdPhysics
+
+    _, stage = convert_mesh(brick, mass_props=MassPropertiesCfg(density=700.0))
+    mass = UsdPhysics.MassAPI(stage.GetDefaultPrim())
+    assert mass.GetDensityAttr().Get() == pytest.approx(700.0)
+    assert not mass.GetMassAttr().HasAuthoredValue()
+
+
 def test_rigid_and_collision_properties_are_those_of_physx(brick):
     damping = {"disable_gravity": True, "linear_damping": 0.1, "angular_damping": 0.2}
     rigid = RigidBodyPropertiesCfg(**damping, max_linear_velocity=3.0, max_angular_velocity=np.pi)
@@ -90,7 +117,7 @@ def test_rigid_and_collision_properties_are_those_of_physx(brick):
 
 @pytest.mark.parametrize(
     "approximation",
-    ["convexHull", "meshSimplification", "none"],
+    ["convexDecomposition", "convexHull", "boundingCube", "boundingSphere", "meshSimplification", "none"],
 )
 def test_the_approximation_is_that_of_the_configuration(approximation, brick):
     from pxr import UsdPhysics
@@ -100,6 +127,14 @@ def test_the_approximation_is_that_of_the_configuration(approximation, brick):
     assert mesh.HasAPI(UsdPhysics.CollisionAPI) is (approximation != "none")
     if approximation != "none":
         assert UsdPhysics.MeshCollisionAPI(mesh).GetApproximationAttr().Get() == approximation
+
+
+def test_translation_rotation_and_scale_move_the_mesh(brick):
+    half = float(np.sqrt(0.5))
+    _, stage = convert_mesh(brick, translation=(0, 0, 1), rotation=(half, 0, 0, half), scale=(2, 1, 1))
+    (mesh,) = meshes(stage)
+    points = world_points(mesh)
+    np.testing.assert_allclose([points.min(axis=0), points.max(axis=0)], [[-0.2, 0, 1], [0, 0.2, 1.3]], atol=1e-6)
 
 
 @pytest.mark.parametrize("shared", [True, False])
@@ -112,7 +147,9 @@ def test_shared_meshes_lie_in_a_file_of_their_own_and_move_along(shared, brick):
     assert stage.GetPrimAtPath("/brick/geometry").IsInstance() is shared
 
 
-@pytest.mark.parametrize(("given", "name"), [(None, "brick.usd"), ("a.usda", "a.usda"), ("a.b", "a.b.usd")])
+@pytest.mark.parametrize(
+    ("given", "name"), [(None, "brick.usd"), ("a", "a.usd"), ("a.usda", "a.usda"), ("a.b", "a.b.usd")]
+)
 def test_the_file_has_the_name_that_was_given(given, name, brick):
     made, _ = convert_mesh(brick, usd_file_name=given)
     assert Path(made.usd_path) == Path(made.usd_dir) / name
@@ -194,11 +231,10 @@ def test_a_urdf_keeps_masses_and_poses(cabinet):
 
 
 @pytest.mark.parametrize("fixed", [True, False])
-def test_a_fixed_base_is_a_joint_to_the_world_and_self_collision_that_of_the_articulation(fixed, cabinet):
+def test_a_fixed_base_is_a_joint_to_the_world(fixed, cabinet):
     from pxr import UsdPhysics
 
-    _, stage = convert_urdf(cabinet, fix_base=fixed, self_collision=not fixed)
-    assert stage.GetDefaultPrim().GetAttribute("physxArticulation:enabledSelfCollisions").Get() is not fixed
+    _, stage = convert_urdf(cabinet, fix_base=fixed)
     joints = [UsdPhysics.FixedJoint(prim) for prim in stage.Traverse() if prim.IsA(UsdPhysics.FixedJoint)]
     to_world = [joint for joint in joints if not joint.GetBody0Rel().GetTargets()]
     assert len(to_world) == int(fixed)
@@ -207,9 +243,17 @@ def test_a_fixed_base_is_a_joint_to_the_world_and_self_collision_that_of_the_art
     assert stage.GetDefaultPrim().HasAPI(UsdPhysics.ArticulationRootAPI)
 
 
+@pytest.mark.parametrize("wanted", [True, False])
+def test_self_collision_is_that_of_the_articulation(wanted, cabinet):
+    _, stage = convert_urdf(cabinet, self_collision=wanted)
+    assert stage.GetDefaultPrim().GetAttribute("physxArticulation:enabledSelfCollisions").Get() is wanted
+
+
 @pytest.mark.slow
 def test_colliders_are_the_convex_parts_that_bullet_has(cabinet):
     from pxr import UsdPhysics
+
+    from unlatch.simcore.meshes.obj_file import read_obj
 
     made, stage = convert_urdf(cabinet, convex_decompose_mesh=True)
     parts = [mesh for mesh in meshes(stage) if mesh.HasAPI(UsdPhysics.CollisionAPI)]
@@ -222,55 +266,69 @@ def test_colliders_are_the_convex_parts_that_bullet_has(cabinet):
     np.testing.assert_allclose(np.sort(points, axis=0), np.sort(vertices, axis=0), atol=1e-5)
 
 
-def test_copies_of_a_mesh_of_one_appearance_are_one_prototype(cabinet):
-    text = '<visual><geometry><mesh filename="angle.obj"/></geometry><material name="red"/></visual>\n'
-    _, stage = convert_urdf(edit(cabinet, (text, text * 3)))
-    copies = (*(f"body/visuals/visual_{n}" for n in range(3)), "door/visuals/visual_0")
-    *three, door = (stage.GetPrimAtPath(f"/cabinet/{name}") for name in copies)
-    assert door.IsInstance()
-    assert len({str(prim.GetPrototype().GetPath()) for prim in three}) == 1
-    mesh = next(m for m in meshes(stage) if str(m.GetPath()).startswith(f"{three[0].GetPath()}/"))
+@pytest.mark.parametrize("shared", [True, False])
+def test_copies_of_a_mesh_are_one_prototype_and_so_are_those_of_one_appearance(shared, cabinet, tmp_path):
+    made, stage = convert_urdf(cabinet, make_instanceable=shared)
+    body, door = (stage.GetPrimAtPath(f"/cabinet/{name}/visuals/visual_0") for name in ("body", "door"))
+    assert (body.IsInstance(), door.IsInstance()) == (shared, shared)
+    (mesh,) = [m for m in meshes(stage) if str(m.GetPath()).startswith(f"{body.GetPath()}/")]
     np.testing.assert_allclose(np.ptp(world_points(mesh), axis=0), [1.0, 0.4, 1.0], atol=1e-6)
+    assert bool((Path(made.usd_dir) / made.usd_instanceable_meshes_path).is_file()) is shared
+    text = '<visual><geometry><mesh filename="angle.obj"/></geometry><material name="red"/></visual>\n'
+    _, stage = convert_urdf(edit(cabinet, (text, text * 3)), make_instanceable=shared, usd_dir=str(tmp_path / "three"))
+    prims = [stage.GetPrimAtPath(f"/cabinet/body/visuals/visual_{n}") for n in range(3)]
+    assert not shared or len({str(prim.GetPrototype().GetPath()) for prim in prims}) == 1
 
 
-def test_a_surface_keeps_its_colour_and_its_picture(tmp_path):
+def textured_box(folder):
+    made = GENERATORS.load("drawer")(4)
+    model, files = textured_files(made)
+    folder.mkdir()
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    (folder / "object.urdf").write_text(model.to_urdf())
+    return folder / "object.urdf"
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_surface_keeps_its_colour_and_its_picture(shared, tmp_path):
     from pxr import UsdGeom, UsdShade
 
-    made, _ = convert_urdf(write_drawn(GENERATORS.load("drawer")(4), tmp_path / "asset"), usd_dir=str(tmp_path / "usd"))
+    path = textured_box(tmp_path / "asset")
+    made, _ = convert_urdf(path, make_instanceable=shared, usd_dir=str(tmp_path / "usd"))
     shutil.rmtree(tmp_path / "asset")
     moved = Path(shutil.move(made.usd_dir, tmp_path / "elsewhere"))
     stage = open_stage(str(moved / made.usd_file_name))
-    seen = {"/".join(str(mesh.GetPath()).split("/")[2:5]): mesh for mesh in meshes(stage)}
-    links, pictures = read_urdf(moved / Path(made.urdf_path).name).links, 0
-    for place, shape in (
-        (f"{k}/visuals/visual_{n}", s) for k, link in links.items() for n, s in enumerate(link.visuals)
-    ):
-        mesh = seen[place]
-        material, _ = UsdShade.MaterialBindingAPI(mesh).ComputeBoundMaterial()
-        surface, _, _ = material.ComputeSurfaceSource()
-        diffuse, linear = surface.GetInput("diffuseColor"), [linear_light(value) for value in shape.rgba[:3]]
-        np.testing.assert_allclose(tuple(UsdGeom.Mesh(mesh).GetDisplayColorAttr().Get()[0]), linear, atol=1e-6)
-        if not diffuse.HasConnectedSource():
-            np.testing.assert_allclose(tuple(diffuse.Get()), linear, atol=1e-6)
-            assert "plain" in str(shape.path)
-            continue
-        source = UsdShade.Shader(diffuse.GetConnectedSources()[0][0].source.GetPrim())
-        file = Path(source.GetInput("file").Get().resolvedPath)
-        assert file.resolve() == (moved / "textures" / "wood.png").resolve()
-        np.testing.assert_allclose(tuple(source.GetInput("scale").Get())[:3], linear, atol=1e-6)
-        places = UsdGeom.PrimvarsAPI(mesh).GetPrimvar("st")
-        assert len(places.Get()) == len(UsdGeom.Mesh(mesh).GetPointsAttr().Get())
-        pictures += 1
-    assert pictures > 0
+    model = read_urdf(moved / Path(made.urdf_path).name)
+    seen = [mesh for mesh in meshes(stage) if "/visuals/" in str(mesh.GetPath())]
+    assert len(seen) == sum(len(link.visuals) for link in model.links.values())
+    pictures = set()
+    for link, shapes in ((link, item.visuals) for link, item in model.links.items()):
+        for number, shape in enumerate(shapes):
+            mesh = next(m for m in seen if str(m.GetPath()).startswith(f"/drawer/{link}/visuals/visual_{number}/"))
+            material, _ = UsdShade.MaterialBindingAPI(mesh).ComputeBoundMaterial()
+            surface, _, _ = material.ComputeSurfaceSource()
+            diffuse = surface.GetInput("diffuseColor")
+            assert shape.rgba is not None
+            linear = [linear_light(value) for value in shape.rgba[:3]]
+            np.testing.assert_allclose(tuple(UsdGeom.Mesh(mesh).GetDisplayColorAttr().Get()[0]), linear, atol=1e-6)
+            places = UsdGeom.PrimvarsAPI(mesh).GetPrimvar("st")
+            if not diffuse.HasConnectedSource():
+                np.testing.assert_allclose(tuple(diffuse.Get()), linear, atol=1e-6)
+                assert "plain" in str(shape.path)
+                continue
+            source = UsdShade.Shader(diffuse.GetConnectedSources()[0][0].source.GetPrim())
+            file = Path(source.GetInput("file").Get().resolvedPath)
+            assert file.resolve() == (moved / "textures" / "wood.png").resolve()
+            pictures.add(file)
+            np.testing.assert_allclose(tuple(source.GetInput("scale").Get())[:3], linear, atol=1e-6)
+            assert len(places.Get()) == len(UsdGeom.Mesh(mesh).GetPointsAttr().Get())
+    assert len(pictures) == 1
 
 
 def test_the_validators_of_openusd_find_nothing(tmp_path):
     UsdValidation = pytest.importorskip("pxr.UsdValidation", reason="this version of usd-core has no validators")
-    _, stage = convert_urdf(
-        write_drawn(GENERATORS.load("drawer")(4), tmp_path / "asset"),
-        make_instanceable=False,
-        usd_dir=str(tmp_path / "usd"),
-    )
+    _, stage = convert_urdf(textured_box(tmp_path / "asset"), make_instanceable=False, usd_dir=str(tmp_path / "usd"))
     validators = UsdValidation.ValidationRegistry().GetOrLoadAllValidators()
     assert len(validators) > 10
     errors = UsdValidation.ValidationContext(validators).Validate(stage)
@@ -280,3 +338,17 @@ def test_the_validators_of_openusd_find_nothing(tmp_path):
 def test_names_that_usd_does_not_take_become_ones_that_it_does():
     taken = set()
     assert [usd_name(n, taken) for n in ("a b", "a-b", "1", "Tür")] == ["a_b", "a_b_1", "_1", "T_r"]
+
+
+def test_a_missing_package_names_the_extra_before_any_work(cabinet, tmp_path, monkeypatch):
+    real = extras.import_module
+
+    def refuse(name):
+        if name == "pxr":
+            raise ImportError(name)
+        return real(name)
+
+    monkeypatch.setattr(extras, "import_module", refuse)
+    with pytest.raises(AssetError, match=re.escape(install_command("usd"))):
+        convert_urdf(cabinet, usd_dir=str(tmp_path / "none"))
+    assert not (tmp_path / "none").exists()

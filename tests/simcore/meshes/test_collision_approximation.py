@@ -12,8 +12,8 @@ from unlatch.simcore.geometry import Pose, matrix_from_rpy
 from unlatch.simcore.meshes.collider_pieces import collider_quality
 from unlatch.simcore.meshes.convex_decomposition import Colliders, CollisionApproximation, make_colliders
 from unlatch.simcore.meshes.obj_file import read_obj
-from unlatch.simcore.meshes.solids import mesh_hull
-from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, closed_volume, join_meshes
+from unlatch.simcore.meshes.solids import convex_hull, mesh_hull
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, closed_volume, join_meshes, simplify_mesh
 from unlatch.simcore.urdf.model import ShapeKind
 
 UNIT = centred_box((1, 1, 1))
@@ -63,11 +63,27 @@ def test_one_hull_fills_a_corner_and_a_decomposition_does_not(angle_surface):
     assert closed_volume(angle_surface) == pytest.approx(0.076)
 
 
+def test_simplified_triangles_keep_the_shape():
+    heights, angles = np.meshgrid(np.linspace(0, 1, 60), np.linspace(0, 2 * np.pi, 80, endpoint=False))
+    points = np.stack([np.cos(angles), np.sin(angles), heights], axis=-1).reshape(-1, 3)
+    dense = convex_hull(points)
+    fine = join_meshes([TriangleMesh(dense.vertices, dense.faces)])
+    found = simplify_mesh(fine, max_faces=200, first_distance_m=0.001)
+    assert len(fine.faces) > 200
+    assert 20 <= len(found.faces) <= 200
+    np.testing.assert_allclose(found.extents, fine.extents, atol=0.2)
+
+
 def test_simplified_colliders_are_concave_and_few(angle_surface):
     found = colliders(angle_surface, "meshSimplification")
     assert found.convex == []
     assert found.triangles is not None
     assert len(found.triangles.faces) == len(angle_surface.faces)
+
+
+def test_approximation_none_makes_no_colliders(angle_surface):
+    found = colliders(angle_surface, "none")
+    assert (found.convex, found.triangles, found.primitive) == ([], None, None)
 
 
 def test_a_flat_sheet_gets_a_thickness():

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pybullet as p
 import pytest
+from scipy.spatial import ConvexHull
 
 from tests.simcore.meshes.builders import box, contains, sheet
-from unlatch.simcore.errors import AssetError
+from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.meshes import convex_decomposition
 from unlatch.simcore.meshes.collider_pieces import SampledSurface, convex_patches, voxel_boxes
 from unlatch.simcore.meshes.convex_decomposition import ConvexDecompositionCfg, Decomposition, decompose
@@ -45,6 +46,13 @@ def angle_bar() -> TriangleMesh:
     return TriangleMesh(vertices, np.array(bottom + top + sides))
 
 
+def test_a_hull_is_closed_and_turned_outwards():
+    points = np.random.default_rng(1).normal(size=(50, 3))
+    hull = convex_hull(points)
+    assert hull.volume == pytest.approx(ConvexHull(points).volume)
+    assert box((-1, -1, -1), (1, 1, 2)).volume == pytest.approx(12.0)
+
+
 def decomposed(*meshes: TriangleMesh, size_m: float = 0.4, **settings: Any) -> Decomposition:
     return decompose(list(meshes), ConvexDecompositionCfg(**settings), size_m=size_m, where="ovens/7")
 
@@ -73,13 +81,22 @@ def test_simple_pieces_become_their_hulls(meshes, methods, volume_m3):
 
 
 @pytest.mark.slow
-def test_a_slow_machine_and_its_threads_do_not_change_the_result(monkeypatch, tmp_path):
+def test_an_open_box_stays_open():
+    result = decomposed(open_box())
+    assert sum(result.methods.values()) == 1
+    assert not fills(result, 0.2, 0.2, 0.2)
+    assert not fills(result, 0.35, 0.2, 0.2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("threads", ["1", "4"])
+def test_a_slow_machine_and_its_threads_do_not_change_the_result(monkeypatch, tmp_path, threads):
     usual = decomposed(angle_bar(), size_m=1.0)
     assert usual.methods == {"coacd": 1}
     slow = tmp_path / "child.py"
     slow.write_text(f"import time\ntime.sleep(1)\n{Path(convex_decomposition.coacd_child.__file__).read_text()}")
     monkeypatch.setattr(convex_decomposition.coacd_child, "__file__", str(slow))
-    monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    monkeypatch.setenv("OMP_NUM_THREADS", threads)
     again = decomposed(angle_bar(), size_m=1.0)
     assert again.methods == usual.methods
     for one, other in zip(usual.hulls, again.hulls, strict=True):
@@ -176,7 +193,8 @@ def test_hulls_that_fill_a_cavity_are_refused(monkeypatch):
     monkeypatch.setattr(
         convex_decomposition, "_run_coacd", lambda pieces, cfg, **_: [[convex_hull(open_box().vertices)]]
     )
-    assert decomposed(open_box(), most_plates=1).methods == {"boxes": 1}
+    result = decomposed(open_box(), most_plates=1)
+    assert result.methods == {"boxes": 1}
 
 
 def test_boxes_of_walls_have_the_thickness_of_the_walls():
@@ -203,13 +221,20 @@ def test_bullet_makes_one_hull_of_each_object_in_the_file(tmp_path, world):
     )
     mesh = read_obj(tmp_path / "c.obj").mesh
     assert (len(mesh.vertices), len(mesh.faces)) == (16, 24)
-    collision = '<collision><geometry><mesh filename="c.obj"/></geometry></collision>'
-    (tmp_path / "a.urdf").write_text(f'<robot name="a"><link name="b">{collision}</link></robot>')
+    (tmp_path / "a.urdf").write_text(
+        '<robot name="a">\n<link name="b">\n<collision>\n<geometry>\n<mesh filename="c.obj"/>\n</geometry>\n'
+        "</collision>\n</link>\n</robot>\n"
+    )
     body = p.loadURDF(str(tmp_path / "a.urdf"), useFixedBase=True, physicsClientId=world.client)
     ball = p.createCollisionShape(p.GEOM_SPHERE, radius=0.05, physicsClientId=world.client)
     middle = p.createMultiBody(0, ball, -1, [0.5, 0.5, 0.5], physicsClientId=world.client)
     (point,) = sorted(p.getClosestPoints(body, middle, 1.0, physicsClientId=world.client), key=lambda q: q[8])[:1]
     assert point[8] == pytest.approx(0.35, abs=0.003), "the gap between the two hulls is free"
+
+
+def test_settings_out_of_range_are_refused():
+    with pytest.raises(ConfigError, match=r"^convex_decomposition\.piece_limit_s=0 is out of range\. Expected above 0"):
+        ConvexDecompositionCfg(piece_limit_s=0.0)
 
 
 def doubled(mesh: TriangleMesh) -> TriangleMesh:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 import re
 import struct
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import trimesh
 
+from unlatch.simcore import registry as extras
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes import mesh_reader
 from unlatch.simcore.meshes.mesh_reader import read_mesh
@@ -36,7 +37,8 @@ def needs(suffix: str) -> None:
 
 
 def box(path: Path) -> Path:
-    trimesh.creation.box(bounds=[[0, 0, 0], [0.1, 0.2, 0.3]]).export(path)
+    mesh = trimesh.creation.box(bounds=[[0, 0, 0], [0.1, 0.2, 0.3]])
+    mesh.export(path)
     return path
 
 
@@ -56,8 +58,15 @@ def test_a_format_without_axes_is_z_up_and_metres(suffix, tmp_path):
 def test_gltf_is_y_up(suffix, tmp_path):
     folder = tmp_path / "in"
     folder.mkdir()
-    path = box(folder / f"box{suffix}")
-    assert bool(mesh_dependencies(path, folder)) is (suffix == ".gltf")
+    if suffix == ".glb":
+        path = box(folder / "box.glb")
+    else:
+        path = folder / "box.gltf"
+        for name, data in (
+            trimesh.creation.box(bounds=[[0, 0, 0], [0.1, 0.2, 0.3]]).scene().export(file_type="gltf").items()
+        ):
+            (folder / ("box.gltf" if name == "model.gltf" else name)).write_bytes(data)
+        assert mesh_dependencies(path, folder)
     np.testing.assert_allclose(extent(path), [[0, -0.3, 0], [0.1, 0, 0.2]], atol=1e-7)
     np.testing.assert_allclose(extent(path, turn=False), [[0, 0, 0], [0.1, 0.2, 0.3]], atol=1e-7)
 
@@ -91,11 +100,20 @@ def test_a_mirrored_node_keeps_its_outside_outside(tmp_path):
     assert closed_volume(read_mesh(path, turn_to_z_up=True).mesh) == pytest.approx(1.0, rel=1e-5)
 
 
-def test_a_missing_reader_names_its_extra(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "collada", None)
-    (tmp_path / "a.dae").write_text(DAE.format(up="Z_UP"))
+@pytest.mark.parametrize("suffix", [".dae", ".fbx"])
+def test_a_missing_reader_names_its_extra(suffix, tmp_path, monkeypatch):
+    package, real = READERS.get(suffix), builtins.__import__
+
+    def refuse(name: str, *args: object) -> object:
+        if name == package:
+            raise ImportError(name)
+        return real(name)
+
+    monkeypatch.setattr(extras, "import_module", refuse)
+    path = tmp_path / f"a{suffix}"
+    path.write_text(DAE.format(up="Z_UP"))
     with pytest.raises(AssetError, match=re.escape(install_command("assets"))) as caught:
-        read_mesh(tmp_path / "a.dae", turn_to_z_up=True)
+        read_mesh(path, turn_to_z_up=True)
     assert caught.value.values["extra"] == "assets"
 
 
@@ -116,11 +134,16 @@ def glb(tree: dict[str, object]) -> bytes:
     ("name", "content", "message"),
     [
         ("empty.obj", b"", "no triangle"),
+        ("points.obj", b"v 0 0 0\nv 1 0 0\nv 0 1 0\n", "no triangle"),
         ("nan.obj", b"v 0 0 0\nv nan 0 0\nv 0 1 0\nf 1 2 3\n", "not finite"),
         ("index.obj", b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\n", "vertex 9 of 3"),
         ("one_point.obj", b"v 1 1 1\nv 1 1 1\nv 1 1 1\nf 1 2 3\n", "one point"),
+        ("junk.obj", bytes(range(256)) * 4, "no triangle"),
         ("nan.ply", ply("nan 1 0"), "not finite"),
+        ("junk.ply", b"ply\nnothing", "no readable PLY"),
         ("huge.ply", ply("0 1 0").replace(b"vertex 3", b"vertex 99999999999"), "no readable PLY|no triangle"),
+        ("empty.stl", b"", "no readable STL|no triangle"),
+        ("junk.stl", b"\x00" * 100, "no readable STL|no triangle"),
         ("lying.stl", b"\x00" * 80 + struct.pack("<I", 2**31) + b"\x00" * 50, "no readable STL|no triangle"),
         ("junk.glb", b"glTF" + b"\x01" * 60, "no readable GLB"),
         ("empty.glb", glb({"asset": {"version": "2.0"}}), "no readable GLB|no triangle"),
@@ -133,6 +156,15 @@ def test_a_damaged_mesh_is_one_clear_error(name, content, message, tmp_path):
     with pytest.raises(AssetError, match=message) as caught:
         read_mesh(path, turn_to_z_up=True)
     assert str(path) in caught.value.message
+
+
+@pytest.mark.parametrize("suffix", [".dae", ".fbx"])
+def test_junk_of_a_format_with_a_package_is_one_clear_error(suffix, tmp_path):
+    needs(suffix)
+    path = tmp_path / f"junk{suffix}"
+    path.write_bytes(b"\x00junk" * 40)
+    with pytest.raises(AssetError, match=r"no readable FBX|not well-formed XML"):
+        read_mesh(path, turn_to_z_up=True)
 
 
 def test_a_cut_fbx_is_one_clear_error(tmp_path):
@@ -162,10 +194,15 @@ def test_an_entity_bomb_in_collada_is_refused(tmp_path):
 def test_a_gltf_reads_no_file_from_elsewhere(read, uri, tmp_path):
     folder = tmp_path / "a" / "b"
     folder.mkdir(parents=True)
-    (tmp_path / "secret.bin").write_bytes(b"\x00" * 1000)
-    files = trimesh.creation.box().scene().export(file_type="gltf")
-    tree = json.loads(files["model.gltf"])
-    tree["buffers"][0]["uri"] = uri
+    (tmp_path / "secret.bin").write_bytes(b"\x00" * 36)
+    tree = {
+        "asset": {"version": "2.0"},
+        "buffers": [{"uri": uri, "byteLength": 36}],
+        "bufferViews": [{"buffer": 0, "byteLength": 36}],
+        "accessors": [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3"}],
+        "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
+        "nodes": [{"mesh": 0}],
+    }
     path = folder / "a.gltf"
     path.write_text(json.dumps(tree))
     with pytest.raises(AssetError):
@@ -173,10 +210,12 @@ def test_a_gltf_reads_no_file_from_elsewhere(read, uri, tmp_path):
 
 
 def test_a_mesh_that_is_too_large_is_not_read(tmp_path, monkeypatch):
-    path = box(tmp_path / "box.stl")
-    monkeypatch.setattr(mesh_reader, "MAX_FACES", 11)
-    with pytest.raises(AssetError, match="12 triangles, at most 11"):
-        read_mesh(path, turn_to_z_up=True)
     monkeypatch.setattr(mesh_reader, "MAX_MESH_BYTES", 100)
     with pytest.raises(AssetError, match="at most 100 are read"):
-        read_mesh(path, turn_to_z_up=True)
+        read_mesh(box(tmp_path / "box.obj"), turn_to_z_up=True)
+
+
+def test_too_many_triangles_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(mesh_reader, "MAX_FACES", 11)
+    with pytest.raises(AssetError, match="12 triangles, at most 11"):
+        read_mesh(box(tmp_path / "box.stl"), turn_to_z_up=True)

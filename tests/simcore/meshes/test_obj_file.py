@@ -21,8 +21,11 @@ def test_obj_polygons_and_negative_indices(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("v 0 0 0\nf 1 2 9", "a face names vertex 9 of 1"),
         ("v 0 0 x", "no readable OBJ mesh .*begin with .v.: .*x"),
+        ("v 0 0", "no readable OBJ mesh .*begin with .v.: .*2 columns"),
         ("v 0 0 0\nf 1 1 a", "no readable OBJ mesh .*begin with .f.: "),
+        ("v 0 0 nan\nf 1 1 1", "1 of 1 vertices are not finite"),
     ],
 )
 def test_damaged_meshes_are_refused(tmp_path, text, message):
@@ -74,6 +77,7 @@ TRIANGLE = "mtllib shape.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nf 1/1 2/1 3/1\n
     ("lines", "expected"),
     [
         ("newmtl a\nPr 0.25\nPm 1\n", (0.25, 1.0)),
+        ("newmtl a\nPr 0.5\n", (0.5, 0.0)),
         ("newmtl a\nKd 1 1 1\n", None),
         ("newmtl a\nPr shiny\n", None),
         (None, None),

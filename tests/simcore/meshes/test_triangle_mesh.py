@@ -61,6 +61,13 @@ def test_welding_connects_loose_triangles():
     assert len(split_components(weld_vertices(loose, distance_m=1e-4))) == 1
 
 
+def test_components_keep_their_triangles():
+    two = join_meshes([box((0, 0, 0), (1, 1, 1)), box((2, 0, 0), (3, 1, 1))])
+    pieces = split_components(two)
+    assert [len(piece.faces) for piece in pieces] == [12, 12]
+    np.testing.assert_allclose(pieces[1].vertices.min(axis=0), [2, 0, 0])
+
+
 def test_welding_drops_triangles_without_area():
     vertices = np.array([[0, 0, 0], [1, 0, 0], [2, 0, 0], [0, 1, 0], [0, 1, 1e-7]], dtype=float)
     mesh = TriangleMesh(vertices, np.array([[0, 1, 2], [0, 3, 4], [0, 1, 3]]))

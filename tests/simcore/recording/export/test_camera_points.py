@@ -5,6 +5,7 @@ import pytest
 
 from tests.simcore.recording.export.builders import (
     T_WORLD_BASE,
+    add_right_arm,
     scene_of,
     task_record_of,
     write_renders,
@@ -159,6 +160,13 @@ class TestExport:
         assert (alone[CLOUD] != alone[CAMERA_CLOUD]).any()
         assert set(trajectory.images) == {"front"}
 
+    def test_each_of_several_arms_has_its_own_points(self, make_set):
+        data_set = make_set([add_right_arm(task_record_of(0))])
+        render(data_set, ["depth", LINKS])
+        columns = next(source_of(data_set, **BY_CAMERA, render="clouds").trajectories()).columns
+        assert columns[f"{CLOUD}.left"].values.shape == (13, 50, 4)
+        np.testing.assert_array_equal(columns[f"{CLOUD}.left"].values, columns[f"{CLOUD}.right"].values)
+
 
 class TestRefused:
     @pytest.mark.parametrize(
@@ -190,10 +198,16 @@ class TestRefused:
         ("options", "message"),
         [
             ({"point_cloud_source": PointSource.camera}, "point_cloud_source=camera has no effect: point_cloud=0"),
-            ({"point_cloud": 8, "point_cloud_cameras": ["front"]}, r"cameras=\['front'\] is empty or has no"),
+            (
+                {"point_cloud": 8, "point_cloud_cameras": ["front"]},
+                r"point_cloud_cameras=\['front'\] is empty or has no",
+            ),
             ({**BY_CAMERA, "point_cloud_cameras": []}, r"point_cloud_cameras=\[\] is empty or has no"),
             ({"point_cloud_part_share": 0.5}, r"point_cloud_part_share=0.5 has no effect"),
+            ({**BY_CAMERA, "point_cloud_part_share": 0.5}, r"point_cloud_part_share=0.5 has no effect"),
+            ({"point_cloud": 8, "point_cloud_part_share": 1.5}, r"point_cloud_part_share=1.5"),
             ({"point_cloud": -1}, "point_cloud=-1"),
+            ({"point_cloud": 100_001}, "point_cloud=100001"),
             ({"state": []}, r"state=\[\] cannot be exported"),
         ],
     )

@@ -313,3 +313,8 @@ class TestPointCloud:
         at_door = T_base_door.inverse() @ column.values[-1, on_part, :3].astype(float)
         outside = np.abs(at_door) - np.array([0.01, 0.2, 0.15])  # half the size of the door
         np.testing.assert_allclose(outside.max(axis=1), 0.0, atol=1e-6)
+
+    def test_points_are_the_same_for_the_same_episode_and_each_of_several_arms_has_its_own(self, record):
+        clouds = [columns(each, point_cloud=50)[CLOUD].values for each in (record, task_record_of(0))]
+        np.testing.assert_array_equal(clouds[0], clouds[1])
+        assert {f"{CLOUD}.left", f"{CLOUD}.right"} <= set(columns(add_right_arm(record), point_cloud=50))

@@ -35,6 +35,13 @@ class TestDraft:
 
         patch.setattr(Path, "rename", failing)
 
+    def test_it_takes_the_targets_place(self, target):
+        with Draft(target, key="a", is_file=False) as draft:
+            (draft.path / "new.txt").write_text("new")
+            draft.commit()
+        assert names(target) == ["new.txt"]
+        assert names(target.parent) == ["set"]
+
     def test_a_target_that_cannot_be_replaced_is_what_it_was(self, target, monkeypatch):
         self.refuse_renames(monkeypatch, "draft")
         with pytest.raises(RecordingError, match="Input/output error"), Draft(target, key="a", is_file=False) as draft:
@@ -135,7 +142,11 @@ class TestPlugins:
         ("target", "requires", "message"),
         [
             ("Lines", "unlatch>=99", r"'lines' of their-format was made for unlatch >=99"),
-            ("not_a_class", "unlatch", r"Expected a subclass of unlatch.simcore.recording.export.exporter.Exporter"),
+            (
+                "not_a_class",
+                "unlatch",
+                r"Expected a subclass of unlatch.simcore.recording.export.exporter.Exporter",
+            ),
         ],
     )
     def test_one_that_does_not_fit_is_refused(self, install, target, requires, message):

@@ -2,18 +2,25 @@
 
 import json
 import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.simcore.recording.export.builders import ARM_ACTION, ROBOT, record_of, scene_of, task_record_of
-from tests.simcore.recording.forks import in_child
+from unlatch import command_table
 from unlatch.simcore.errors import ConfigError, FormatVersionError, RecordingError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.export.config import ActionKind
 from unlatch.simcore.recording.export.exporter import run_export
 from unlatch.simcore.recording.export.lerobot import FloatType, LeRobotCfg, LeRobotExporter, LeRobotSet
 from unlatch.simcore.recording.export.trajectory import ExportSource
+
+REPOSITORY = Path(__file__).resolve().parents[4]
 
 
 def export(data_set, out, *, scene=None, **keys):
@@ -211,24 +218,22 @@ class TestFailure:
             export(data_set, data_set.path)
         assert [path.name for path in out.iterdir()] == ["mine.txt"]
 
-    def test_an_export_that_is_broken_off_or_killed_leaves_what_was_there(self, out, tmp_path, make_set, monkeypatch):
+    def test_an_export_that_fails_leaves_nothing(self, tmp_path, make_set):
+        record = record_of(1)
+        del record.arrays[f"{ROBOT}.gripper_opening"]
+        with pytest.raises(RecordingError, match=r"Episode 1 has no 'robots.panda.left.gripper_opening'"):
+            export(make_set([record_of(0), record]), tmp_path / "new" / "out")
+        assert not (tmp_path / "new").exists()
+
+    def test_an_export_that_is_broken_off_leaves_what_was_there(self, out, tmp_path, make_set, monkeypatch):
         export(make_set([0]), out)
         data_set, whole = make_set([1, 2]), ExportSource.trajectories
 
-        def interrupt():
+        def dies(self, numbers=None):
+            yield next(whole(self, numbers))
             raise KeyboardInterrupt
 
-        def break_off_by(end):
-            def trajectories(self, numbers=None):
-                yield next(whole(self, numbers))
-                end()
-
-            monkeypatch.setattr(ExportSource, "trajectories", trajectories)
-
-        break_off_by(lambda: os._exit(9))
-        assert in_child(lambda: export(data_set, out) and 0) == 9
-        assert numbers_of(out) == [0]
-        break_off_by(interrupt)
+        monkeypatch.setattr(ExportSource, "trajectories", dies)
         with pytest.raises(KeyboardInterrupt):
             export(data_set, out)
         assert numbers_of(out) == [0]
@@ -240,9 +245,23 @@ class TestFailure:
         assert (report.taken, report.there) == (2, 1)
         assert list(tmp_path.glob(".*")) == []
 
-    def test_an_export_that_fails_leaves_nothing(self, tmp_path, make_set):
-        record = record_of(1)
-        del record.arrays[f"{ROBOT}.gripper_opening"]
-        with pytest.raises(RecordingError, match=r"Episode 1 has no 'robots.panda.left.gripper_opening'"):
-            export(make_set([record_of(0), record]), tmp_path / "new" / "out")
-        assert not (tmp_path / "new").exists()
+    @pytest.mark.slow
+    def test_an_export_that_is_killed_leaves_what_was_there_and_goes_on(self, out, tmp_path, make_set):
+        drafted = tmp_path / ".out.export" / "draft" / "data" / "chunk-000" / "file-001.parquet"
+        arguments = ["export", str(tmp_path / "data"), f"out={out}"]
+        make_set([0])
+        assert command_table.main(arguments) == 0
+        data_set = make_set([record_of(number, n_actions=400) for number in range(1, 20)])
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        running = subprocess.Popen([sys.executable, "-m", "unlatch", *arguments], cwd=REPOSITORY, **quiet)
+        while running.poll() is None and not drafted.exists():
+            time.sleep(0.002)
+        os.kill(running.pid, signal.SIGKILL)
+        assert running.wait() == -signal.SIGKILL
+        assert drafted.exists()
+        assert numbers_of(out) == [0]
+        assert command_table.main(arguments) == 0
+        assert numbers_of(out) == list(range(20))
+        wanted = data_set.read(19).arrays[f"{ARM_ACTION}.joint_targets"].astype(np.float32)
+        np.testing.assert_array_equal(LeRobotSet.open(out).read(19)["action"][:, :7], wanted)
+        assert not (tmp_path / ".out.export").exists()
