@@ -20,7 +20,7 @@ _HELD_WORDS = {"latch": "latched", "push_latch": "shut", "release": "shut"}
 
 
 def coupled_joints(joint: str, mechanisms: Mapping[str, Mechanism]) -> dict[str, tuple[float, float]]:
-    """Returns ratio and offset of `q_other = ratio * q_joint + offset`, for a joint and all that move with it."""
+    """Returns ratio and offset [rad or m] of `q_other = ratio * q_joint + offset`, for all that move with a joint."""
     found, waiting = {joint: (1.0, 0.0)}, [joint]
     mimics = [each for each in mechanisms.values() if isinstance(each, Mimic)]
     while waiting:

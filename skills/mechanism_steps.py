@@ -75,7 +75,7 @@ def conditions_of(articulation: Articulation, joint: str) -> list[Condition]:
 
 
 def rest_of(articulation: Articulation, model: UrdfModel, joint: str) -> tuple[float, float]:
-    """Returns the rest of a joint, and +1 or -1 where it is moved from there upwards or downwards."""
+    """Returns the rest of a joint [rad or m], and +1 or -1 where it is moved from there upwards or downwards."""
     return rest_position(joint, articulation.mechanisms, parts=articulation.joint_ranges(), model=model)
 
 

@@ -46,7 +46,12 @@ def stated_couplings(model: UrdfModel) -> tuple[dict[str, Mimic], list[str]]:
 
 
 def reachable_ends(model: UrdfModel, ends: Ends) -> dict[str, tuple[float, float]]:
-    """Returns the closed and open position of each joint, none of which leads one that follows it beyond its limits."""
+    """Returns the closed and open position of each joint, within what the joints that follow it allow [rad or m].
+
+    Args:
+        model: The model, in the unit of `ends`.
+        ends: Closed and open position of each joint.
+    """
     found = dict(ends)
     for mimic in stated_couplings(model)[0].values():
         joint = model.joints[mimic.joint]
