@@ -1,5 +1,7 @@
 """Pinholes and fisheye lenses: pixels, rays, depth and normals."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 from hypothesis import given

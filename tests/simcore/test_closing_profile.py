@@ -1,5 +1,7 @@
 """The forces of a catch and of a gasket."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 

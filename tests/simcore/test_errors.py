@@ -1,5 +1,7 @@
 """Errors keep their values and say what to do; ranges of fields name their key."""
 
+from __future__ import annotations
+
 import importlib
 import math
 import pickle
@@ -8,9 +10,16 @@ from typing import Annotated
 
 import pytest
 
+from unlatch.simcore import errors
 from unlatch.simcore.errors import (
     MISSING,
     ConfigError,
+    FormatVersionError,
+    GeometryError,
+    HubError,
+    NoSolutionError,
+    RecordingError,
+    SolverError,
     UnknownEntryError,
     UnlatchError,
     check_range,
@@ -18,6 +27,14 @@ from unlatch.simcore.errors import (
     describe_choices,
 )
 from unlatch.simcore.ranges import Fraction, Positive, Range, check_ranges, find_range
+
+ALL_ERRORS = [e for e in vars(errors).values() if isinstance(e, type) and issubclass(e, Exception)]
+
+
+@pytest.mark.parametrize("error", ALL_ERRORS, ids=lambda e: e.__name__)
+def test_every_error_derives_from_the_base_and_has_a_docstring(error):
+    assert issubclass(error, UnlatchError)
+    assert error.__doc__
 
 
 def test_values_of_an_error_are_attributes():
@@ -33,6 +50,19 @@ def test_an_error_survives_the_way_from_a_worker_process():
     assert (str(back), back.name, back.available) == (str(error), "opn", ["open"])
 
 
+@pytest.mark.parametrize(
+    ("error", "bases"),
+    [
+        (NoSolutionError, (SolverError,)),
+        (FormatVersionError, (RecordingError,)),
+        (HubError, (UnlatchError,)),
+        (GeometryError, (ValueError,)),
+    ],
+)
+def test_an_error_is_caught_by_the_wider_kinds(error, bases):
+    assert issubclass(error, bases)
+
+
 NEAREST = [
     # a contained word counts as near
     ("opn", "open close rotate", "open"),
@@ -43,6 +73,7 @@ NEAREST = [
     ("microwave_open", "open_box open_microwave", "open_microwave"),
     ("object", "object_name_list_long objects", "objects object_name_list_long"),
     ("collct", "collect doctor completion", "collect"),
+    ("mgu", "mug cup", "mug"),
     ("ur6", "ur5 xarm6", "ur5"),
     ("microw", "microwave bowl", "microwave"),
     ("open_fridge", "open_drawer open_refrigerator", "open_refrigerator"),

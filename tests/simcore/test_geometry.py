@@ -102,7 +102,7 @@ def test_a_vector_without_a_direction_is_refused(vector):
         unit(vector)
 
 
-@pytest.mark.parametrize("quat", [[0, 0, 0, 0], [0, 0, 1], [math.nan, 0, 0, 1]])
+@pytest.mark.parametrize("quat", [[0, 0, 0, 0], [0, 0, 1], [math.nan, 0, 0, 1], [0, 0, 0, math.inf], np.eye(4)])
 def test_a_quaternion_that_is_no_rotation_is_refused(quat):
     with pytest.raises(GeometryError, match=r"4 finite numbers and a length above 1e-12, got .* Give x, y, z, w\."):
         matrix_from_quat_xyzw(quat)
@@ -189,3 +189,7 @@ def test_is_close_measures_the_distance():
 def test_arrays_of_another_size_are_refused(R, p):
     with pytest.raises(GeometryError, match=r"a \(3, 3\) rotation and a \(3,\) position, got shapes"):
         Pose(R, p)
+
+
+def test_the_text_of_a_pose_shows_position_and_quaternion():
+    assert repr(Pose.from_translation([0.1, 0, 0])) == "Pose(p=[0.1, 0.0, 0.0], quat_xyzw=[0.0, 0.0, 0.0, 1.0])"

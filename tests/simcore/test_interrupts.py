@@ -1,5 +1,7 @@
 """Ctrl-C ends a process at once while it imports modules, and is noted later; the exit code is 130."""
 
+from __future__ import annotations
+
 import signal
 import subprocess
 import sys

@@ -144,7 +144,10 @@ def test_a_plugin_of_another_kind_is_named(points, target):
     ("target", "message"),
     [
         ("builtins:list", r"The robot 'odd' of other-skills, 'builtins:list', returns list\. Expected a dict"),
-        ("builtins:iter", r"The robot 'odd' of other-skills cannot be made by 'builtins:iter': TypeError: iter"),
+        (
+            "builtins:iter",
+            r"The robot 'odd' of other-skills cannot be made by 'builtins:iter': TypeError: iter expected",
+        ),
     ],
 )
 def test_results_of_functions_are_checked(points, target, message):

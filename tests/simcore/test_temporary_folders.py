@@ -1,5 +1,7 @@
 """Generated objects live as long as their process, and leave nothing behind however it ends."""
 
+from __future__ import annotations
+
 import errno
 import os
 import signal
@@ -10,9 +12,12 @@ import threading
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.simcore.refusals import refused
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_object
 from unlatch.simcore import temporary_folders as scratch
 from unlatch.simcore.cache import CACHE_VARIABLE
 from unlatch.simcore.errors import AssetError
@@ -42,6 +47,16 @@ def _child(program: str, tmp_path: Path) -> subprocess.Popen[str]:
     root = Path(__file__).resolve().parents[2]
     environment = {**os.environ, "PYTHONPATH": str(root), CACHE_VARIABLE: str(tmp_path / "cache")}
     return subprocess.Popen([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, text=True)
+
+
+def test_generated_objects_are_not_put_into_the_cache(temporary, tmp_path, monkeypatch):
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    rng = np.random.default_rng(0)
+    for category in ("drawer", "microwave"):
+        asset = load_object(ObjectCfg(name="o", category=category, cache_dir=str(tmp_path / "own")), rng=rng)
+        assert asset.urdf_path.is_relative_to(temporary)
+    assert not (tmp_path / "cache").exists()
+    assert not (tmp_path / "own").exists()
 
 
 @pytest.mark.slow

@@ -2,6 +2,8 @@
 
 import os
 import stat
+import subprocess
+import sys
 
 import casadi as ca
 import numpy as np
@@ -13,13 +15,14 @@ from unlatch.solver.compiled_functions import (
     CompiledFunction,
     StoredFunction,
     compile_stored,
+    digest_of_code,
     find_compiler,
     function_key,
 )
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.parameter_layout import ParameterLayout, RowCounts
 from unlatch.solver.path_with_goal import PathProgram, PathShape
-from unlatch.solver.program import Program, program_key
+from unlatch.solver.program import REFINING_STEPS, Program, program_key
 from unlatch.solver.term import RowKind
 
 needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="no C compiler on this machine")
@@ -82,12 +85,29 @@ def test_the_functions_that_were_not_used_for_longest_are_removed(store, monkeyp
     assert sorted(path.stem for path in store.glob("*.casadi")) == ["double-1", "double-3"]
 
 
+@pytest.mark.slow
+def test_programs_of_an_arm_read_back_are_the_same_code(panda, store):
+    layout = ParameterLayout(RowCounts(1, 2, 0, 1), 7, True)
+    program = Program(panda, layout.row_counts, pose=True)
+    program._compiled_function("refine", (REFINING_STEPS,), program._build_refinement)
+    again = StoredFunction("refine", never, key=program_key(panda, layout, (REFINING_STEPS,)))
+    assert again.code_digest == digest_of_code(again.function) == digest_of_code(program._build_refinement())
+
+
 def test_a_path_problem_read_back_gives_the_same_bits(panda, store):
     built = PathProgram(panda, SHAPE)._build(panda)
     read = StoredFunction("path_problem", never, key=function_key(panda, SHAPE)).function
     rng = np.random.default_rng(0)
     inputs = [rng.normal(size=built.size1_in(i)) for i in range(2)]
     for mine, theirs in zip(built.call(inputs), read.call(inputs), strict=True):
+        assert mine.toarray().tobytes() == theirs.toarray().tobytes()
+
+
+def test_the_pose_function_gives_the_bits_of_the_expressions(panda):
+    q = ca.SX.sym("q", 7)
+    direct = ca.Function("direct", [q], panda.expressions(q)[:2])
+    joints = np.random.default_rng(0).normal(size=7)
+    for mine, theirs in zip(panda.pose_function()(joints), direct(joints), strict=True):
         assert mine.toarray().tobytes() == theirs.toarray().tobytes()
 
 
@@ -243,3 +263,18 @@ def test_a_program_is_compiled_when_it_has_run_long_enough(cache, monkeypatch):
     assert program.is_machine_code
     assert program("one", lambda f: f, x).tobytes() == before.tobytes()
     assert CompiledFunction("simple", simple).is_machine_code  # the next process has it from the first call
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_processes_that_compile_the_same_at_once_all_get_it(tmp_path):
+    code = (
+        "import casadi as ca\nfrom unlatch.solver.compiled_functions import StoredFunction, compile_stored\n"
+        "x = ca.SX.sym('x', 2)\n"
+        "f = compile_stored(StoredFunction('both', lambda: ca.Function('both', [x], [ca.sin(x)])))\n"
+        "print('External' in str(f), f([0.5, 1.0])[1])"
+    )
+    env = {**os.environ, "UNLATCH_CACHE_DIR": str(tmp_path), COMPILE_VARIABLE: "now"}
+    start = {"env": env, "stdout": subprocess.PIPE, "text": True}
+    running = [subprocess.Popen([sys.executable, "-c", code], **start) for _ in range(4)]
+    assert [process.communicate(timeout=120)[0].strip() for process in running] == ["True 0.841471"] * 4

@@ -50,7 +50,8 @@ def needed(diagnosis):
     return {item["name"]: item["needed"] for item in diagnosis.evidence["relaxations"]}
 
 
-@pytest.mark.parametrize(("axis", "upper"), [(0, True), (2, False)])
+@pytest.mark.parametrize("axis", range(3))
+@pytest.mark.parametrize("upper", [True, False])
 def test_a_slide_that_is_too_short_is_named_with_how_much_it_lacks(gantry, explain, axis, upper):
     target = np.array([0.6, 0.5, 0.5])
     target[axis] = (1.05 if upper else -0.05) + HEAD[axis]
@@ -68,7 +69,8 @@ def test_a_slide_that_is_too_short_is_named_with_how_much_it_lacks(gantry, expla
     assert not solution.found
 
 
-@pytest.mark.parametrize(("axis", "side"), [(0, 1), (2, 0)])
+@pytest.mark.parametrize("axis", range(3))
+@pytest.mark.parametrize("side", [0, 1])
 def test_a_limiting_workspace_face_is_named_with_its_sufficient_place(gantry, explain, axis, side):
     box, sign = np.array([[0.2] * 3, [0.8] * 3]), (-1, 1)[side]
     target = np.array([0.5, 0.5, 0.5]) + HEAD
@@ -84,6 +86,7 @@ def test_a_limiting_workspace_face_is_named_with_its_sufficient_place(gantry, ex
 # law of cosines, then the wrist in line; the tool comes back from there
 LONGEST, SHORTEST = math.sqrt(0.25 + 0.24 * math.cos(1.0)) + 0.3, math.sqrt(0.25 + 0.24 * math.cos(0.2)) - 0.3
 ELBOW = math.acos(((LONGEST + 0.04 - TOLERANCE - 0.3) ** 2 - 0.25) / 0.24)
+LOW = np.array([[-9.0, -9.0, 0.2], [9.0, 9.0, 9.0]])
 
 # what the planar arm lacks; what is asked of it; by how much that is missed (None: not known); what limits it;
 # the bounds that it rests on; and what single changes must come to
@@ -138,10 +141,36 @@ def test_what_limits_an_arm_is_named_with_what_would_be_enough(planar_of, explai
     assert (set(found) == {"asked"}) == (limited_by == "reach")
 
 
+def test_a_hand_that_cannot_turn_is_reported_with_the_missing_angle(gantry, explain):
+    diagnosis, _ = explain(gantry, place=place([0.6, 0.5, 0.5]), from_the_side=parallel(X, Y, 0.3))
+    assert out_by(diagnosis) == pytest.approx({"from the side": RIGHT_ANGLE - 0.3}, abs=1e-5)
+    assert diagnosis.evidence["out_of_reach"][0]["limited_by"] == "reach"
+    assert diagnosis.evidence["active_bounds"] == []
+    assert set(needed(diagnosis)) == {"from the side"}
+    assert "'from the side' is out by 1.271 rad (72.8 degrees)" in diagnosis.message
+
+
 def test_a_plane_out_of_reach_is_reported_in_metres(gantry, explain):
     diagnosis, _ = explain(gantry, on_the_plane=PlaneRow(HEAD, Z, np.array([0.0, 0.0, 1.3]), 0.01))
     assert out_by(diagnosis) == pytest.approx({"on the plane": 0.29}, abs=1e-6)
     assert diagnosis.evidence["active_bounds"] == ["z at its upper limit 1.000 m"]
+
+
+def test_an_elbow_that_cannot_fold_is_named(explain, planar_of):
+    diagnosis, _ = explain(planar_of(elbow=(-0.2, 0.2)), handle=place([SHORTEST - 0.05, 0, 0]))
+    assert out_by(diagnosis)["handle"] > 0.01
+    bounds = diagnosis.evidence["active_bounds"]
+    assert all(bound.startswith(("elbow", "wrist")) for bound in bounds)
+    assert any(bound.startswith("elbow") for bound in bounds)
+
+
+def test_a_workspace_that_forbids_the_only_posture_is_named(explain, planar_of):
+    # near the end of its reach the arm is almost straight, and so its hand almost as low as the target
+    diagnosis, _ = explain(planar_of(workspace=LOW), handle=place([0.97, 0, 0.15]))
+    assert diagnosis.evidence["contradictions"] == []
+    assert diagnosis.evidence["out_of_reach"][0]["limited_by"] == "workspace"
+    assert diagnosis.evidence["active_bounds"][0] == "workspace z_min 0.200 m"
+    assert needed(diagnosis)["z_min"] < 0.2
 
 
 def test_constraints_that_hold_alone_but_not_together_are_reported_as_alternatives_one_line_each(planar, explain):
@@ -217,6 +246,11 @@ def test_a_feasible_request_is_found_and_never_called_contradicting(planar, expl
         assert solution.found
         assert diagnosis.evidence["missed"]
         assert "contradictions" not in diagnosis.evidence
+
+
+def test_the_same_request_gives_the_same_diagnosis(planar, explain):
+    first, second = (explain(planar, fingers=place([1.05, 0, 0.2]), up=parallel(X, Z, 0.2))[0] for _ in range(2))
+    assert json.dumps(first.to_dict()) == json.dumps(second.to_dict())
 
 
 def test_a_message_begins_with_what_failed_and_the_advice_and_leaves_out_long_evidence():

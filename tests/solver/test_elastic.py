@@ -5,14 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.solver.builders import assert_inside
+from unlatch.simcore.geometry import unit
 from unlatch.solver.elastic import (
     compromise,
+    compromises,
     default_weights,
     elastic_rows,
     least_violated,
     measure_compromise,
     promising_starts,
 )
+from unlatch.solver.term import AxisRow, PlaneRow, PointRow
 
 ROOM = 1e-3
 
@@ -24,6 +28,12 @@ def problem(arm, door, open_setting):
         return rows, promising_starts(arm, rows, 4)
 
     return make
+
+
+def test_a_solution_is_found_where_one_exists(arm, problem):
+    end = compromise(arm, *problem(x=0.85))
+    assert max(end.rows.max(), end.faces.max()) <= 1e-6
+    assert np.all(end.joints == 0.0)
 
 
 @pytest.mark.slow
@@ -66,6 +76,20 @@ def test_the_pull_of_a_bound_is_what_more_room_takes_off(arm, problem, narrowed,
     assert pull_of(end) > 0.1
     gained = end.cost(weights) - compromise(narrowed(arm, ROOM), rows, end.q[None]).cost(weights)
     assert gained / ROOM == pytest.approx(pull_of(end), rel=0.03)
+
+
+@pytest.mark.slow
+@pytest.mark.property
+def test_ends_stay_inside_the_joint_limits(arm):
+    rng = np.random.default_rng(8)
+    for _ in range(10):
+        rows = (
+            PointRow(np.array([0, 0, 0.1]), rng.normal(size=3), 1e-3),
+            AxisRow(unit(rng.normal(size=3)), unit(rng.normal(size=3)), 0.5, 0.6, 0.55),
+            PlaneRow(np.array([0, 0.1, 0]), unit(rng.normal(size=3)), rng.normal(size=3), 1e-3),
+        )
+        for end in compromises(arm, rows, promising_starts(arm, rows, 2), weights=default_weights(arm, rows)):
+            assert_inside(arm, end.q)
 
 
 def test_the_same_starts_give_the_same_bits_and_the_first_of_equal_ends_is_taken(arm, problem):

@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.solver.builders import Y, Z
+from tests.solver.builders import Y, Z, solve_all
 from unlatch.simcore.geometry import angle_between
+from unlatch.solver.goal_solver import GoalSolver
 from unlatch.solver.least_cost import solve_least_cost
 from unlatch.solver.parameter_layout import Nearness
 from unlatch.solver.solution import box_excess, row_excess
@@ -32,7 +33,10 @@ def problem(arm, rng):
         if np.all((T.p > lower) & (T.p < arm.workspace[1] - 0.05)):
             break
     head, wide = arm.tool_keypoints["tool_head"], float(rng.uniform(0.0, 0.3))
-    rows = [PointRow(head, T @ head + rng.uniform(-5e-4, 5e-4, 3), 1e-3), AxisRow(-Z, T.R @ -Z, 0.0, 0.01 + wide, 0.0)]
+    rows = [
+        PointRow(head, T @ head + rng.uniform(-5e-4, 5e-4, 3), 1e-3),
+        AxisRow(-Z, T.R @ -Z, 0.0, 0.01 + wide, 0.0),
+    ]
     if rng.random() < 0.5:
         target = np.array([0.6, 0.0, 0.8])
         angle = angle_between(T.R @ Y, target)
@@ -43,7 +47,7 @@ def problem(arm, rng):
 @pytest.mark.property
 def test_a_solution_holds_and_costs_no_more_than_the_configuration_that_generated_the_problem(arm, solve, nearness):
     rng = np.random.default_rng(1)
-    for _ in range(15):
+    for _ in range(40):
         rows, known = problem(arm, rng)
         end = solve(rows)
         assert end is not None, rows
@@ -71,6 +75,13 @@ def test_no_feasible_neighbour_is_cheaper(arm, solve, nearness):
     assert max(cheaper) <= 1e-5
 
 
+def test_none_of_the_other_goals_is_cheaper(arm, door, open_setting):
+    scene, solver, terms = door(yaw=0.1), GoalSolver(arm), open_setting.constraint_list
+    best = solver.solve(terms, scene, q_reference=arm.q_home, nearness=Nearness(np.ones(7)))
+    others = solve_all(solver, terms, scene, q_reference=arm.q_home)
+    assert best.cost < min(float(((s.q - arm.q_home) ** 2).sum()) for s in others)
+
+
 def test_a_limit_that_the_goal_rests_on_is_reached_and_not_left(arm, solve):
     rows, _ = problem(arm, np.random.default_rng(3))
     free = solve(rows)
@@ -80,6 +91,13 @@ def test_a_limit_that_the_goal_rests_on_is_reached_and_not_left(arm, solve):
     assert end.q[0] == pytest.approx(upper[0], abs=1e-6)
     assert end.q[0] <= upper[0] + 1e-9
     assert end.cost > free.cost
+
+
+def test_the_same_problem_gives_the_same_bits_whatever_ran_before(arm, solve):
+    rng = np.random.default_rng(4)
+    first, second = problem(arm, rng)[0], problem(arm, rng)[0]
+    a, _, b = solve(first), solve(second), solve(first)
+    assert a.q.tobytes() == b.q.tobytes()
 
 
 def test_no_solution_is_claimed_for_an_infeasible_problem(solve):

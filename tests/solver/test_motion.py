@@ -6,6 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.spatial import cKDTree
 
 from tests.solver.builders import ToyChecker, nothing_near, post
@@ -122,6 +124,19 @@ def test_a_path_is_checked_even_if_the_budget_ends_during_smoothing(name, spare,
     motion, free = planned_among(name, arm, seed=1, max_queries=2 * (needed + spare))
     assert motion.found
     assert_path_was_checked(name, motion, free, ends)
+
+
+@pytest.mark.slow
+@pytest.mark.property
+@settings(max_examples=120)
+@given(st.sampled_from(sorted(OBSTACLES)), st.integers(0, 10_000), st.integers(50, 3000))
+def test_a_path_is_checked_for_any_seed_and_budget(arm, name, seed, max_queries):
+    motion, free = planned_among(name, arm, seed=seed, max_queries=max_queries)
+    if motion.found:
+        assert_path_was_checked(name, motion, free, ends_of(arm))
+        assert len(time_path(motion.q, arm, dt=FRAME_S)[0]) < 300  # ten seconds: no corner all but stops the arm
+    # what was begun is checked to its end, and stubs are cut; each way that is found is shortened
+    assert motion.queries <= max_queries + 300 + 3 * 1500
 
 
 @pytest.fixture

@@ -6,14 +6,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.path_scenes import panda, problems
-from tests.solver.builders import CONTACT, assert_inside, assert_joins, solve_all, stretches
+from benchmarks.path_scenes import MAX_STEP_RAD, panda, problems
+from tests.solver.builders import CONTACT, Y, assert_inside, assert_joins, solve_all, stretches
 from unlatch.simcore.geometry import Pose, angle_between
+from unlatch.solver.goal_search import GoalRanker
 from unlatch.solver.goal_solver import GoalSolver
 from unlatch.solver.path_solver import PathSolver, step_back
 from unlatch.solver.plan import PlanBudget
 from unlatch.solver.planner import plan_keyframes
-from unlatch.solver.scene import Slide, Slip, SlipMode, inward_direction, slide_line
+from unlatch.solver.scene import Slide, Slip, SlipMode, bar_axis, inward_direction, slide_line
 from unlatch.solver.solution import row_excess
 from unlatch.solver.waypoints import Grasp
 
@@ -94,6 +95,14 @@ def test_contact_point_stays_on_the_part_and_limits_hold(mode, arm, door, goals)
         assert path.margin_rad == pytest.approx(min((path.q - arm.q_lower).min(), (arm.q_upper - path.q).min()))
 
 
+def test_a_free_grasp_goes_at_least_as_far_as_a_fixed_one(arm, door, goals):
+    fixed, free = (
+        sum(p.found for p in follow(arm, door(), goals, Slip(mode, limit_rad=1.3), 1.2))
+        for mode in (SlipMode.fixed, SlipMode.gimbal)
+    )
+    assert free >= fixed
+
+
 def test_the_end_of_a_path_out_of_reach_is_named(arm, drawer, open_setting):
     scene = drawer(x=0.95)
     for path in follow(arm, scene, goals_of(arm, scene, open_setting, 4), Slip(SlipMode.bar, limit_rad=1.3), -0.6):
@@ -101,6 +110,14 @@ def test_the_end_of_a_path_out_of_reach_is_named(arm, drawer, open_setting):
         assert -0.6 < path.reached_s <= 0.0
         assert path.reason
         assert math.isfinite(path.margin_rad)
+
+
+def test_stepping_back_keeps_the_pose(arm, goals):
+    T = arm.kinematics.pose(goals[0])
+    path = PathSolver(arm).follow_poses(goals[0], step_back(T, 0.1, arm.approach_axis()))
+    assert path.found, path.reason
+    end = arm.kinematics.pose(path.q[-1])
+    assert end.is_close(Pose(T.R, T.p - 0.1 * T.R[:, 2]), atol_m=5e-4, atol_rad=4e-3)
 
 
 def test_inward_directions_and_the_line_on_which_a_hand_slides(door, drawer):
@@ -168,14 +185,27 @@ def test_the_contact_slides_along_its_line_only_and_only_so_far(slide, arm, door
         assert 1e-3 < max(slid) <= 0.04 + 4e-4
 
 
-N = 20
+N = 60
+_POINT_M = 1.5e-3
+"""A timed sample lies between waypoints, which keep 2e-4."""
+_ANGLE_RAD = 0.01
 
 
 @pytest.fixture(scope="module")
 def planned():
-    """A Panda, and problems that a seed draws with their plans."""
-    arm = panda()
-    return arm, [(p, plan_keyframes(p.request, None, np.random.default_rng(0))) for p in problems(arm, n=N, seed=7)]
+    """A Panda, problems that a seed draws with their plans, and every path of a plan that was found."""
+    arm, paths, follow = panda(), [], GoalRanker.follow
+
+    def kept(self, candidate, target_s):
+        path = follow(self, candidate, target_s)
+        if path is not None:
+            paths.append(path)
+        return path
+
+    drawn = list(problems(arm, n=N, seed=7))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(GoalRanker, "follow", kept)
+        return arm, [(p, plan_keyframes(p.request, None, np.random.default_rng(0))) for p in drawn], paths
 
 
 @pytest.mark.property
@@ -189,7 +219,7 @@ class TestDrawnProblems:
         assert all(message for _, message in lost)
 
     def test_samples_keep_limits_speed_and_acceleration_and_join(self, planned):
-        arm, plans = planned
+        arm, plans, _ = planned
         for problem, plan in plans:
             for keyframe in plan.keyframes:
                 assert_inside(arm, keyframe.q)
@@ -203,6 +233,43 @@ class TestDrawnProblems:
                 assert np.all(np.abs(change) <= arm.max_acceleration * (1 + 1e-9)), problem.kind
             assert_joins(plan.segments)
 
+    def test_the_contact_stays_on_the_part_and_the_hand_slips_only_as_declared(self, planned):
+        arm, plans, _ = planned
+        modes = set()
+        for problem, plan in [each for each in plans if each[1].found]:
+            scene, slip = problem.request.scene, plan.slip
+            path = next(s for s in plan.segments if s.kind == "follow")
+            R0, bar, inward = arm.kinematics.pose(path.q[0]).R, bar_axis(scene), inward_of(scene)
+            line = slide_line(scene, slip, inward)
+            modes.add(slip.mode)
+            moved = off_the_part(arm, path, scene, arm.tool_keypoints["tool_head"])
+            if line is not None:
+                assert np.abs(moved @ line).max() <= slip.slide_m + _POINT_M
+                moved = moved - np.outer(moved @ line, line)
+            assert np.abs(moved).max() <= _POINT_M, problem.kind
+            for q, s in zip(path.q, path.s, strict=True):
+                R_part_hand = scene.joint.motion(s - scene.s)[0].T @ arm.kinematics.pose(q).R
+                if slip.mode is SlipMode.fixed:
+                    cosine = 0.5 * (np.trace(R_part_hand.T @ R0) - 1.0)
+                    assert np.arccos(np.clip(cosine, -1.0, 1.0)) <= _ANGLE_RAD, problem.kind
+                    continue
+                assert angle_between(R_part_hand[:, 2], inward) <= slip.limit_rad + _ANGLE_RAD, problem.kind
+                if slip.mode is SlipMode.bar:
+                    assert angle_between(R_part_hand.T @ bar, R0.T @ bar) <= _ANGLE_RAD, problem.kind
+                if slip.mode is SlipMode.side:
+                    assert angle_between(R_part_hand @ Y, R0 @ Y) <= _ANGLE_RAD, problem.kind
+                if slip.mode is SlipMode.gimbal:
+                    turned = angle_between(R_part_hand @ Y, bar) - angle_between(R0 @ Y, bar)
+                    assert abs(turned) <= _ANGLE_RAD, problem.kind
+        assert {SlipMode.fixed, SlipMode.bar, SlipMode.cone} <= modes
+
+    def test_waypoints_keep_the_step_bound_and_the_limits(self, planned):
+        arm, _, paths = planned
+        assert len(paths) >= 0.9 * N
+        for path in paths:
+            assert np.abs(np.diff(path.q, axis=0)).max() <= MAX_STEP_RAD
+            assert_inside(arm, path.q)
+
     def test_the_whole_program_never_loses_what_is_found_step_by_step(self, planned):
         for problem, plan in planned[1][::5]:
             alone = replace(problem.request, budget=PlanBudget(rescues=0))
@@ -211,6 +278,13 @@ class TestDrawnProblems:
             if stepwise.found and plan.counts["rescues"] == 0:
                 for a, b in zip(plan.segments, stepwise.segments, strict=True):
                     np.testing.assert_array_equal(a.q, b.q)
+
+    def test_the_same_problem_gives_the_same_plan_also_by_the_program(self, planned):
+        chosen = [item for item in planned[1] if item[1].counts["rescues"] > 0][:3] or planned[1][:1]
+        for problem, plan in chosen:
+            again = plan_keyframes(problem.request, None, np.random.default_rng(0))
+            assert again.found == plan.found
+            assert [s.q.tobytes() for s in again.segments] == [s.q.tobytes() for s in plan.segments]
 
     @pytest.mark.heavy
     def test_a_path_near_a_joint_limit_gets_more_room_where_that_can_be_had(self):

@@ -68,6 +68,13 @@ def test_an_upright_hinge_has_their_signs_on_either_side(door, hinge):
     assert palm @ outward_of(closed) > 0.0
 
 
+def test_a_slider_moves_inwards(drawer):
+    scene = drawer()
+    theirs = read_scene(setting("interndata"), scene, opens=False)
+    np.testing.assert_allclose(theirs.axis(MOVE), -scene.axis(MOVE), atol=1e-12)
+    np.testing.assert_allclose(theirs.axis("link0_vertical_axis"), scene.axis("link0_vertical_axis"), atol=1e-12)
+
+
 def level_hinge(scene, *, at_bottom):
     """The scene of a door, turned about its outward direction so that its hinge is level."""
     R = matrix_from_axis_angle(scene.axes["base_front_axis"], math.pi / 2)

@@ -101,6 +101,7 @@ def test_a_whole_file_of_gensim2_is_one_block():
     ("keypoint", "pre", "width", "held"),
     [
         ("tool_head", ["translate_z", -0.1], None, "tool_head"),
+        ("tool_head", ["translate_x", 0.1], 0.0, "tool_head"),
         ("tool_head", ["translate_y", 0.12], 0.0, "tool_head"),
         ("tool_tail", ["translate_z", -0.1], 0.0, "tool_tail"),
         ("tool_side", ["translate_z", -0.1], 0.0, "tool_head"),
@@ -154,6 +155,13 @@ def test_oddities_of_hand_written_files_are_one_line_each():
         "post_actuation_motions[1]",
         "contact_pose_index",
     ]
+
+
+def test_a_block_that_contradicts_itself_loads_and_says_so():
+    setting, notices = read("gensim2_contradicting.yaml")
+    assert len(setting.constraint_list) == 3
+    assert "contradict each other" in notices[-1]
+    assert notices[-1].endswith("Kept as it is; no plan exists until one of them is changed or removed.")
 
 
 def test_names_decide_in_interndataengine_and_dropped_fields_are_reported():
@@ -211,15 +219,28 @@ def test_a_block_is_the_peers_by_marks_that_only_they_write(raw, origin):
     assert detect_origin(raw).value == origin
 
 
+def test_a_key_of_the_peers_own_is_dropped():
+    setting, (field, key) = peer({**LITERAL, "colour": "red"}, contact_frame=3)
+    assert not hasattr(setting.constraint_list[1], "colour")
+    assert field == f"{P}.constraint_list[1].colour: dropped, frame_axis_parallel has no such field."
+    assert key.startswith(f"{P}.contact_frame: dropped, no key of a planner_setting.")
+
+
 @pytest.mark.parametrize(
     ("entries", "more", "words"),
     [
         ([], {"contact_pose_indx": 1}, "contact_pose_indx is unknown. Did you mean 'contact_pose_index'"),
+        (
+            [],
+            {"success_threshold": None, "success_treshold": 0.1},
+            "success_treshold is unknown. Did you mean 'success_threshold'",
+        ),
         ([axis(target_axs=[0, 0, 1])], {}, "constraint_list[1].target_axs is not a field"),
         ([{**NO_TOLERANCE, "tolerence": 0.1}], {}, "constraint_list[1].tolerence is not a field"),
         ([{**LITERAL, "type": "frame_axis_paralel"}], {}, "type='frame_axis_paralel' is not a constraint type"),
         ([{**LITERAL, "type": "gaze_constraint", "gaze": 1}], {}, "type='gaze_constraint' is"),
         ([{**LITERAL, "target_axis": [0, 0, 0]}], {}, "has no direction"),
+        ([{**LITERAL, "target_inner_product": 1.5}], {}, "target_inner_product=1.5 is out of range"),
         ([{**LITERAL, "tolerance": -0.1}], {}, "tolerance=-0.1 is out of range"),
         ([], {"post_actuation_motions": ["move-away"]}, "'move-away' is not a motion"),
         ([], {"constraint_list": None}, "constraint_list is missing"),
@@ -233,7 +254,24 @@ def test_unknown_values_and_misspelt_keys_are_refused_in_a_block_of_another_syst
         peer(*entries, **more)
 
 
-ODD_VALUES = [None, 0, -1, math.nan, "", "x", "1e-6", "move-up", [], [None], [[1]], {}, {"a": 1}, {1: 2}, True]
+ODD_VALUES = [
+    None,
+    0,
+    -1,
+    math.nan,
+    "",
+    "x",
+    "1e-6",
+    "move-up",
+    [],
+    [None],
+    [[1]],
+    {},
+    {"a": 1},
+    {1: 2},
+    True,
+    [0, 0, 0],
+]
 
 
 @pytest.mark.slow

@@ -6,7 +6,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.solver.builders import ACROSS, HEAD, ROT, ToyChecker, assert_inside, assert_joins, axis, read_setting
+from tests.solver.builders import (
+    ACROSS,
+    FROM_ABOVE,
+    HEAD,
+    MOVE,
+    ROT,
+    ToyChecker,
+    assert_inside,
+    assert_joins,
+    axis,
+    read_setting,
+)
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
 from unlatch.solver.diagnosis import Diagnosis
@@ -100,6 +111,13 @@ def test_a_first_look_finds_a_roll_between_the_preferred_rolls_of_a_push(arm, do
     assert result.counts["starts"] == 2 * PlanBudget().goal_starts * len(arm.tool_variants())
 
 
+def test_drawer_is_pulled_along_its_axis(arm, drawer, request_open):
+    request = request_open(follow_to=0.2, scene=drawer())
+    result = found(request)
+    goal, post = (result.keyframes[i].T_base_ee @ arm.tool_keypoints["tool_head"] for i in (2, 3))
+    np.testing.assert_allclose(post - goal, 0.2 * request.scene.axes[MOVE], atol=1e-3)
+
+
 def test_a_request_gives_the_same_plan_after_other_requests(request_open):
     first, _, second = (found(request_open(follow_to=s)) for s in (0.8, 0.4, 0.8))
     assert [s.q.tobytes() for s in first.segments] == [s.q.tobytes() for s in second.segments]
@@ -136,6 +154,18 @@ def test_a_blocked_way_is_gone_around_and_said(arm, request_open):
     assert "is blocked by panda_hand and post" in result.notices[0]
 
 
+@pytest.mark.slow
+def test_a_request_that_no_goal_meets_says_so_in_the_words_of_the_yaml(door, request_open, open_setting):
+    far = plan(request_open(scene=door(x=2.0)))
+    assert (far.found, far.segments, far.diagnosis.code) == (False, (), "plan_infeasible")
+    assert "'fingers at the handle' is out by" in far.diagnosis.message
+    assert far.diagnosis.evidence["constraints"]["fingers at the handle"]["out_by"] > 0.5
+    assert "found=False" in repr(far)
+    contradicting = plan(request_open(changed(open_setting, FROM_ABOVE), budget=ONE_WAVE))
+    assert (contradicting.found, contradicting.diagnosis.code) == (False, "plan_infeasible")
+    assert "90.0 degrees apart on this object" in contradicting.diagnosis.message
+
+
 def test_the_slower_solver_runs_if_no_found_goal_serves(request_open, monkeypatch):
     find = GoalFinder.find
     monkeypatch.setattr(GoalFinder, "find", lambda self, number: find(self, number)[:0])
@@ -148,7 +178,6 @@ def test_a_first_look_reports_how_far_it_came_without_a_worked_out_reason(reques
     monkeypatch.setattr("unlatch.solver.explanation.explain_goal", lambda *_: pytest.fail("a reason was worked out"))
     far = plan(request_open(scene=door(x=3.0), **look))
     assert far.diagnosis.code == "plan_infeasible"
-    assert "found=False" in repr(far)
     assert "at the nearest one, 'fingers at the handle' is out by" in far.diagnosis.message
     assert far.diagnosis.evidence["constraints"]["fingers at the handle"]["out_by"] > 0.5
     found(request_open(**look))
@@ -290,6 +319,31 @@ STEPS = {None: 24, 0.01: 75, 0.05: 15, 0.5: 8}
 def test_the_step_of_a_setting_tells_how_many_waypoints_are_planned(step, request_open, open_setting):
     along = {"follow_joint": {"to": 0.8, "step": step}}
     assert request_open(changed(open_setting, post_actuation_motions=along), None).waypoints() == STEPS[step]
+
+
+@pytest.mark.slow
+def test_the_step_spaces_the_waypoints_of_the_parts_way(arm, request_open, open_setting, monkeypatch):
+    counts, follow = [], PathSolver.follow
+
+    def counted(self, goals, scene, *, s_values, **more):
+        counts.append(len(s_values) - 1)
+        return follow(self, goals, scene, s_values=s_values, **more)
+
+    monkeypatch.setattr(PathSolver, "follow", counted)
+    tool, off = arm.tool_keypoints["tool_head"], {}
+    for step, wanted in STEPS.items():
+        along = {"follow_joint": {"to": 0.8, "step": step}}
+        request = request_open(changed(open_setting, post_actuation_motions=along), None)
+        counts.clear()
+        segment = follow_of(found(request))
+        assert counts[-1] == request.waypoints() == wanted
+        start, turns = (
+            arm.kinematics.pose(segment.q[0]) @ tool,
+            (request.scene.joint.motion(s - 0.05) for s in segment.s),
+        )
+        apart = [arm.kinematics.pose(q) @ tool - (R @ start + t) for q, (R, t) in zip(segment.q, turns, strict=True)]
+        off[step] = np.abs(apart).max()
+    assert off[0.01] < off[0.5]  # what the setting is for
 
 
 def test_noise_on_the_goal_comes_from_the_generator(request_open, open_setting):

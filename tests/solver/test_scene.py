@@ -34,6 +34,13 @@ def test_axes_have_names_and_the_vertical_one_is_move_cross_contact(door, drawer
         door().axis("link0_contct_axis")
 
 
+def test_turned_tool_exchanges_the_fingers_only(arm):
+    (_, given), (_, turned) = arm.tool_variants()
+    for name, signs in {"tool_head": [1, 1, 1], "tool_tail": [1, 1, 1], "tool_side": [1, -1, 1]}.items():
+        np.testing.assert_allclose(turned[name], given[name] * signs, atol=1e-12)
+    assert len(replace(arm, symmetric_gripper=False).tool_variants()) == 1
+
+
 def test_arm_limits_that_are_none_are_refused(arm):
     with pytest.raises(ConfigError, match=r"arm.q_lower must hold 7 finite numbers \(one for each of panda_joint1"):
         replace(arm, q_lower=np.zeros(6))

@@ -2,6 +2,8 @@
 
 import math
 import re
+import subprocess
+import sys
 from dataclasses import asdict
 
 import numpy as np
@@ -52,6 +54,10 @@ def test_a_name_that_carried_meaning_is_rewritten_in_one_line(name, fields, kept
     (notice,) = notices
     assert notice.startswith(f"{WHERE}.constraint_list[1] '{name}': read as ")
     assert all(key in notice for key in dropped)
+
+
+def test_a_name_without_leftover_fields_needs_no_rewrite():
+    assert read(axis(FORWARD, name="hand_parallel_to_link0_edge", target_axis=[0, 0, 1]))[1] == []
 
 
 @pytest.mark.parametrize(
@@ -226,12 +232,20 @@ def test_unknown_names_are_named_with_the_key(terms, more, tool, points, match):
     check_names(read(UPWARDS)[0], TOOL, OBJECT, WHERE)
 
 
+@pytest.mark.slow
+def test_reading_a_setting_loads_no_engine_and_no_library_of_planning():
+    code = (
+        "import sys, unlatch.solver.setting, unlatch.solver.setting_reader; "
+        "heavy = ('ompl', 'scipy.spatial', 'scipy.optimize', 'pybullet', 'hydra'); "
+        "print([m for m in heavy if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def theirs(*terms, target=HEAD, **more):
     entries = {"constraint_list": [*terms] or [point(target)], "origin": "interndata", "success_threshold": 0.1}
     return read_planner_setting({**entries, **more}, where="p")[0]
-
-
-CONTAKT = "'object_link0_contakt_axis' is no axis that parts have. Did you mean 'link0_contact_axis'"
 
 
 @pytest.mark.parametrize(
@@ -239,8 +253,13 @@ CONTAKT = "'object_link0_contakt_axis' is no axis that parts have. Did you mean 
     [
         ([], {"category_name": "RigidBody"}, "p.category_name: RigidBody; open, close and rotate move parts with a jo"),
         ([], {"target": "articulated_object_inside_base"}, "is where a carried object is put down"),
+        ([], {"target": "rigidbody_object_head"}, "is a point of a rigid object"),
         ([], {"target": "articulated_object_knee"}, "is no keypoint that every part has"),
-        ([axis(target_axis="object_link0_contakt_axis")], {}, CONTAKT),
+        (
+            [axis(target_axis="object_link0_contakt_axis")],
+            {},
+            "'object_link0_contakt_axis' is no axis that parts have. Did you mean 'link0_contact_axis'",
+        ),
     ],
 )
 def test_what_no_skill_can_run_is_named(terms, more, words):

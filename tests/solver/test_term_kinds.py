@@ -35,10 +35,15 @@ from unlatch.solver.solution import measure_rows, row_excess, row_tolerances
 from unlatch.solver.term import PlaneRow, PointRow
 
 TOOL = ("tool_tail", "tool_head")
-PLANE = {"keypoint_name": "tool_side", "target_keypoint_name": TAIL, "plane_normal": [0, 1, 0]}
 TERMS = {
     "point": point(tolerance=0.01),
-    "plane": {"type": "point2plane_constraint", **PLANE, "tolerance": 0.02},
+    "plane": {
+        "type": "point2plane_constraint",
+        "keypoint_name": "tool_side",
+        "target_keypoint_name": TAIL,
+        "plane_normal": [0, 1, 0],
+        "tolerance": 0.02,
+    },
     "axis of numbers": axis(TOOL, target_axis=[0, 0, 1]),
     "axis by name": axis(TOOL, target_axis=f"object_{CONTACT}"),
     "axis at an angle": axis(TOOL, target_axis=[1, 0, 0], target_inner_product=0.7),
@@ -100,6 +105,22 @@ def test_gradient_equals_finite_differences(name, arm, door):
         np.testing.assert_allclose(gradient, numeric, atol=2e-6)
 
 
+@pytest.mark.property
+@pytest.mark.parametrize("name", TERMS)
+def test_value_is_unchanged_when_scene_and_tool_move_together(name, arm, door):
+    term = term_of({**TERMS[name], **({"target_axis_frame": "object"} if "axis" in str(TERMS[name]) else {})})
+    rng, scene = np.random.default_rng(2), door(s=0.4, yaw=-0.3)
+    for _ in range(5):
+        R_tool, p_tool = matrix_from_axis_angle(rng.normal(size=3), 1.0), rng.normal(size=3)
+        R, t = matrix_from_axis_angle(rng.normal(size=3), 2.0), rng.normal(size=3)
+        before = term.row(arm.tool_keypoints, scene).value(R_tool, p_tool)
+        after = term.row(arm.tool_keypoints, moved(scene, R, t)).value(R @ R_tool, R @ p_tool + t)
+        if name != "point":  # its tolerance is a box along the base axes, so its value turns with them
+            assert after == pytest.approx(before, abs=1e-9)
+        else:
+            assert after <= math.sqrt(3) * before + 1e-9
+
+
 def test_batched_values_equal_single_ones(arm, door):
     scene = door(s=0.3)
     rows = [term_of(entry).row(arm.tool_keypoints, scene) for entry in TERMS.values()]
@@ -143,15 +164,17 @@ def test_a_target_without_direction_and_an_unknown_keypoint_are_named(arm, door)
 ASKED = {
     "point": [],
     "frame_axis_parallel": [axis(target_axis=CONTACT, **CROSS)],
+    "frame_axis_orthogonal": [axis(type="frame_axis_orthogonal", target_axis=[0, 0, 1])],
     "keypoint_axis_parallel": [axis(ACROSS, type="keypoint_axis_parallel", **LINE)],
     "keypoint_axis_orthogonal": [axis(type="keypoint_axis_orthogonal", **LINE)],
     "point2plane": [{**TERMS["plane"], "plane_normal": CONTACT, "tolerance": 1e-3}],
     "the vertical of the world": [axis(type="frame_axis_orthogonal", target_axis=[0, 0, 1], target_axis_frame="world")],
     "an axis of the arm's base": [axis(BACK, 0.6, target_axis=[-1, 0, 0], target_axis_frame="base")],
 }
+PLANE_COST = {key: value for key, value in TERMS["plane"].items() if key != "tolerance"}
 COSTS = {
     "point2point_cost": {"type": "point2point_cost", "keypoint_name": "tool_tail", "target_keypoint_name": TAIL},
-    "point2plane_cost": {**PLANE, "type": "point2plane_cost"},
+    "point2plane_cost": {**PLANE_COST, "type": "point2plane_cost"},
 }
 
 

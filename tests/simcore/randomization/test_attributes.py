@@ -52,6 +52,10 @@ WRITTEN = {("ball", "orientation"), ("ball", "mass"), ("rig", "joint_friction"),
 CASES = [("ball", *item) for item in RIGID.items()] + [("rig", *item) for item in FIXED_RIG.items()]
 
 
+def names_of(call):
+    return list(inspect.signature(call).parameters)
+
+
 class TestNames:
     """Calls have the names, the arguments and the order of those that users of such layers know."""
 
@@ -70,6 +74,23 @@ class TestNames:
         assert {p.name: p.default for p in found} == {p.name: defaults.get(p.name) for p in found}
         assert all(p.kind is p.KEYWORD_ONLY for p in found[len(positional) :])
         assert inspect.signature(call).return_annotation == "None"
+
+    @pytest.mark.parametrize(
+        ("call", "names"),
+        [
+            (dr.trigger.on_rl_frame, ["num_envs"]),
+            (dr.gate.on_env_reset, []),
+            (dr.gate.on_interval, ["interval"]),
+            (dr.physics_view.register_simulation_context, ["simulation_context"]),
+            (dr.physics_view.register_rigid_prim_view, ["rigid_prim_view"]),
+            (dr.physics_view.register_articulation_view, ["articulation_view"]),
+            (dr.physics_view.step_randomization, ["reset_inds"]),
+            (dr.utils.set_distribution_params, ["distribution", "parameters"]),
+            (dr.utils.get_distribution_params, ["distribution", "parameters"]),
+        ],
+    )
+    def test_signatures_of_the_other_calls(self, call, names):
+        assert names_of(call) == names
 
     def test_every_attribute_is_on_the_page(self):
         words = set(re.findall(r"`(\w+)`", PAGE.partition("## Attributes")[2]))
@@ -241,6 +262,10 @@ class TestPerception:
         kept = {"position_std_m", "orientation_std_deg", "keypoint_std_m"}
         assert set(PerceptionCfg(position_std_m=0.01).to_dict()) == kept
         assert PerceptionCfg(joint_std=0.1).to_dict()["joint_std"] == 0.1
+
+    def test_an_impossible_standard_deviation_is_refused(self):
+        with pytest.raises(ConfigError, match=r"perception.joint_std=0.7 is out of range. Expected 0 to 0.5"):
+            PerceptionCfg(joint_std=0.7)
 
 
 @pytest.mark.slow

@@ -1,5 +1,7 @@
 """Distributions draw what they say, component by component, and refuse parameters that mean nothing."""
 
+from __future__ import annotations
+
 import copy
 import pickle
 
@@ -78,16 +80,14 @@ def test_parameters_are_read_and_changed_by_name():
     assert np.all(draws(live, 2) >= 5.0)
 
 
-def change(parameters):
-    dr.utils.set_distribution_params(dr.distribution.uniform(0, 1), parameters)
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda: dr.distribution.uniform(2.0, 1.0), r"uniform: lower=2\.0 is above upper=1\.0"),
         (lambda: dr.distribution.uniform((1, 2), (3, 4, 5)), r"uniform has parameters of 2 and 3 components"),
         (lambda: dr.distribution.uniform(float("nan"), 1.0), r"uniform\.lower=nan is not a number"),
+        (lambda: dr.distribution.uniform("a", 1.0), r"uniform\.lower='a' is not a number"),
+        (lambda: dr.distribution.uniform([], 1.0), r"uniform\.lower=\[\] is not a number"),
         (lambda: dr.distribution.normal(0.0, -1.0), r"normal\.std=-1 is out of range"),
         (lambda: dr.distribution.log_uniform(0.0, 1.0), r"log_uniform\.lower=0 is out of range"),
         (lambda: dr.distribution.choice([]), r"choice\.choices has 0 entries"),
@@ -95,9 +95,22 @@ def change(parameters):
         (lambda: dr.distribution.choice([1, 2], weights=[1]), r"choice\.weights=\[1\.0\] do not fit"),
         (lambda: dr.distribution.sequence([]), r"sequence\.items has 0 entries"),
         (lambda: dr.distribution.combine([]), r"combine\.distributions is empty"),
-        (lambda: change({"lover": 2}), r"uniform has no parameter 'lover'\. Did you mean 'lower'\?"),
-        (lambda: change({"lower": [0, 0]}), r"uniform: lower would change the number of components to 2 from one"),
-        (lambda: dr.utils.get_distribution_params(dr.distribution.uniform(0, 1), ["mean"]), "no parameter 'mean'"),
+        (
+            lambda: dr.utils.set_distribution_params(dr.distribution.uniform(0, 1), {"lover": 2}),
+            r"uniform has no parameter 'lover'\. Did you mean 'lower'\?",
+        ),
+        (
+            lambda: dr.utils.set_distribution_params(dr.distribution.uniform((0, 0), (1, 1)), {"lower": [0, 0, 0]}),
+            r"uniform has parameters of 2 and 3 components",
+        ),
+        (
+            lambda: dr.utils.set_distribution_params(dr.distribution.uniform(0, 1), {"lower": [0, 0]}),
+            r"uniform: lower would change the number of components to 2 from one for all",
+        ),
+        (
+            lambda: dr.utils.get_distribution_params(dr.distribution.uniform(0, 1), ["mean"]),
+            r"uniform has no parameter 'mean'",
+        ),
     ],
 )
 def test_meaningless_parameters_are_refused(make, message):

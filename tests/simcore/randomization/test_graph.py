@@ -162,6 +162,24 @@ def test_write_nodes_name_their_attribute_and_distribution_and_hold_the_values_o
     assert factors[0][:2].tolist() == [1.0, 1.0]
 
 
+def test_random_values_lie_in_the_range_of_their_node(graph):
+    live, outputs = dr.current().rules[1].distribution, []
+    for step in range(60):
+        if step == 30:
+            dr.utils.set_distribution_params(live, {"lower": (0, 0, 5), "upper": (1, 0, 6)})
+        graph.step([])
+        node = graph.node("random_1")
+        if step % 2 == 0:  # where the interval is not
+            assert not len(node.outputs["output"])
+            continue
+        lower, upper = ((0, 0, 1), (0, 0, 2)) if step < 30 else ((0, 0, 5), (1, 0, 6))
+        assert (node.inputs["minimum"].tolist(), node.inputs["maximum"].tolist()) == (list(lower), list(upper))
+        assert node.outputs["output"].shape == (2, 3)
+        assert np.all((node.outputs["output"] >= lower) & (node.outputs["output"] <= upper))
+        outputs.append(node.outputs["output"])
+    assert len(np.unique([row[:, 2] for row in outputs])) == 60
+
+
 def test_the_graph_is_data_and_a_drawing_of_nodes_with_all_their_ports(graph):
     graph.step([0, 1])
     assert {node.type for node in graph.nodes} == set(PORTS)

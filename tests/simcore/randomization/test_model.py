@@ -1,5 +1,7 @@
 """Random rules and random sequences of resets and steps against a model of thirty lines."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -1,5 +1,7 @@
 """How views, gates, operations and distributions work together, and what of them is refused."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -12,11 +14,8 @@ step = dr.physics_view.step_randomization
 uniform, combine = dr.distribution.uniform, dr.distribution.combine
 
 
-rigid = dr.physics_view.randomize_rigid_prim_view
-
-
 def ball(operation="direct", **values):
-    rigid("ball", operation, **values)
+    dr.physics_view.randomize_rigid_prim_view("ball", operation, **values)
 
 
 def rig(operation="direct", **values):
@@ -38,7 +37,7 @@ def write_rules(attribute, rules):
                 ball(operation, **{attribute: values})
 
 
-RESET_MASS = (None, "direct", [4.0, 9.0])
+RESET_EACH = [[0], [0]]
 TWOS, THREES = ((n, "additive", [(0.0, 0.0, float(n))]) for n in (2, 3))
 
 
@@ -46,20 +45,44 @@ class TestRules:
     @pytest.mark.parametrize(
         ("rules", "resets", "expected"),
         [
-            # on_interval writes when the counter is a positive multiple: of 0: 0 1 2 3 4 5 6 7, of 1: 0 1 2 3 0 1 2 3
-            (
+            pytest.param(
                 [(3, "direct", [10.0, 20.0, 30.0])],
-                [[0, 1], [], [], [], [1], [], [], []],
+                [[0, 1], [], [], [], [1], [], [], []],  # counters of 0: 0 1 2 3 4 5 6 7, of 1: 0 1 2 3 0 1 2 3
                 [[1, 1], [1, 1], [1, 1], [10, 10], [10, 10], [10, 10], [20, 10], [20, 20]],
+                id="on_interval writes when the counter is a positive multiple",
             ),
-            # on_env_reset writes for the environments that are reset
-            ([(None, "direct", [10.0, 20.0])], [[1], None, [0, 1]], [[1, 10], [1, 10], [10, 20]]),
-            # additive and scaling start from the default at a reset, and at an interval without one
-            ([(None, "additive", [2.0, 3.0])], [[0], [0]], [[3], [4]]),
-            ([(1, "scaling", [2.0, 3.0])], [None, None], [[2], [3]]),
-            # with one, they start from what the last reset wrote
-            ([RESET_MASS, (1, "additive", [2.0, 3.0, 2.0])], [[0], [], [], [0], []], [[4], [6], [7], [9], [11]]),
-            ([RESET_MASS, (1, "scaling", [2.0, 3.0, 2.0])], [[0], [], [], [0], []], [[4], [8], [12], [9], [18]]),
+            pytest.param(
+                [(None, "direct", [10.0, 20.0])],
+                [[1], None, [0, 1]],
+                [[1, 10], [1, 10], [10, 20]],
+                id="on_env_reset writes for the environments that are reset",
+            ),
+            pytest.param(
+                [(None, "direct", [4.0, 5.0]), (1, "direct", [6.0])],
+                [[0], [], [0], []],
+                [[4], [6], [5], [6]],
+                id="direct sets the value",
+            ),
+            *(
+                pytest.param([(interval, operation, [2.0, 3.0])], resets, expected, id=f"{operation} {said}")
+                for interval, resets, said in (
+                    (None, RESET_EACH, "at a reset starts from the default"),
+                    (1, [None, None], "at an interval without a reset starts from the default"),
+                )
+                for operation, expected in (("additive", [[3], [4]]), ("scaling", [[2], [3]]))
+            ),
+            *(
+                pytest.param(
+                    [(None, "direct", [4.0, 9.0]), (1, operation, [2.0, 3.0, 2.0])],
+                    [[0], [], [], [0], []],
+                    expected,
+                    id=f"{operation} at an interval starts from what the last reset wrote",
+                )
+                for operation, expected in (
+                    ("additive", [[4], [6], [7], [9], [11]]),
+                    ("scaling", [[4], [8], [12], [9], [18]]),
+                )
+            ),
         ],
     )
     def test_masses(self, stage, rules, resets, expected):
@@ -200,9 +223,28 @@ class TestRules:
         # the sled of 2 kg gains 4.8 N / 2 kg / 240 Hz in every step, and eleven times that in those of the interval
         assert np.diff(speeds) == pytest.approx([0.01, 0.01, 0.11, 0.01, 0.11, 0.01], rel=0.02)
 
+    def test_environments_do_not_touch(self, stage):
+        made = stage(2)
+        made.world.set_gravity((0, 0, 0))
+        # the ball of one lies in that of the other, and the sled of one in both
+        for body in (made.ball.bodies[1], made.rig.bodies[0]):
+            body.set_root_pose(made.ball.bodies[0].root_pose())
+        made.rig.bodies[0].ignore_collision(made.ball.bodies[0], "sled", made.ball.bodies[0].root_link)
+        for _ in range(24):
+            made.world.step()
+        assert np.allclose(made.ball.get("velocity"), 0.0, atol=1e-12)
+        assert np.allclose(made.rig.get("joint_velocities"), 0.0, atol=1e-12)
 
-@pytest.mark.parametrize("inds", [[1], np.array([1], dtype=np.int32)])
-def test_reset_inds_is_a_list_or_an_array(stage, inds):
+
+class Tensor:
+    """As those of a learning framework that lie in main memory."""
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return np.array([1], dtype=dtype)
+
+
+@pytest.mark.parametrize("inds", [[1], (1,), np.array([1]), np.array([1], dtype=np.int32), Tensor()])
+def test_reset_inds_is_a_list_an_array_or_a_tensor(stage, inds):
     made = stage(2)
     with made.rules(), gate(None):
         ball(mass=7.0)
@@ -280,7 +322,9 @@ class TestLiveChange:
     @pytest.mark.parametrize(
         ("live", "change"),
         [
+            (dr.distribution.normal(2.0, 0.0), {"mean": 5.0}),
             (dr.distribution.choice([2.0]), {"choices": [5.0]}),
+            (dr.distribution.sequence([2.0]), {"items": [5.0]}),
             (dr.distribution.log_uniform(2.0, 2.0), {"lower": 5.0, "upper": 5.0}),
             (combine([uniform(2.0, 2.0)]), {"distributions": [5.0]}),
         ],
@@ -313,8 +357,15 @@ class TestLiveChange:
         ("operation", "live", "change", "message"),
         [
             ("direct", uniform(1.0, 2.0), {"lower": -1.0}, r"uniform\(lower=-1\.0, upper=2\.0\) under direct"),
-            ("direct", dr.distribution.normal(1.0, 2.0), {"mean": -1.0}, r"normal.* down to -1\. Expected 1e-06"),
+            (
+                "direct",
+                dr.distribution.normal(1.0, 2.0),
+                {"mean": -1.0},
+                r"normal.* down to -1\. Expected 1e-06 or more",
+            ),
             ("scaling", dr.distribution.choice([1.0]), {"choices": [2.0, -3.0]}, r"down to -3\. Expected 0 or more"),
+            ("scaling", dr.distribution.sequence([1.0]), {"items": [-1.0]}, r"under scaling goes down to -1"),
+            ("direct", combine([1.0]), {"distributions": [-1.0]}, r"combine.* goes down to -1"),
         ],
     )
     def test_that_rules_refuse_is_undone(self, stage, operation, live, change, message):
@@ -356,9 +407,13 @@ class TestMisuse:
         [
             (lambda: step([0]), r"before orchestrator\.run\(\)"),
             (lambda: dr.orchestrator.run(np.random.default_rng(0)), r"on_rl_frame was not entered"),
-            (lambda: dr.orchestrator.run(), r"run\(\) got no random generator\. Expected orchestrator\.run\("),
+            (
+                lambda: dr.orchestrator.run(),
+                r"run\(\) got no random generator\. Expected orchestrator\.run\(np\.random\.default_rng\(seed\)\)",
+            ),
             (lambda: dr.orchestrator.run(7), r"orchestrator\.run\(\) got 7\. Expected"),
             (lambda: ball(mass=1.0), r"'ball' is randomized outside of a gate"),
+            (lambda: gate(None).__enter__(), r"on_env_reset\(\) is outside on_rl_frame"),
             (lambda: gate(2).__enter__(), r"on_interval\(2\) is outside on_rl_frame"),
             (lambda: dr.trigger.on_rl_frame(0).__enter__(), r"num_envs=0 is out of range"),
         ],
@@ -372,17 +427,30 @@ class TestMisuse:
         ("call", "message"),
         [
             (lambda: ball("add", mass=1.0), r"operation='add' is not a known operation\. Did you mean 'additive'"),
-            (lambda: ball(position=(1, 2)), r"ball\.position: constant has shape \(2,\)\. Expected \(3,\), or one"),
+            (
+                lambda: ball(position=(1, 2)),
+                r"ball\.position: constant has shape \(2,\)\. Expected \(3,\), or one number",
+            ),
             (lambda: ball(mass=-1.0), r"ball\.mass: .* under direct goes down to -1\. Expected 1e-06 or more \[kg\]"),
             (lambda: ball("scaling", mass=uniform(-1, 1)), r"goes down to -1\. Expected 0 or more"),
             (lambda: ball(mass=1.0, num_buckets=4), r"num_buckets=4 of 'ball' has no effect"),
             (lambda: ball(material_properties=(1, 1, 0), num_buckets=0), r"num_buckets=0 is out of range"),
             (lambda: gate(2).__enter__(), r"on_interval\(2\) is inside on_env_reset\(\)"),
             (lambda: [ball(mass=1.0), ball(mass=2.0)], r"ball\.mass is randomized on_env_reset twice"),
-            (lambda: rig(joint_positions=[0.0] * 7), r"Expected \(2,\), or one number for all \(one per joint: rail"),
+            (
+                lambda: rig(joint_positions=[0.0] * 7),
+                r"rig\.joint_positions: constant has shape \(7,\)\. Expected \(2,\), or one number for all "
+                r"\(one per joint: rail, shaft\) \[rad or m\]",
+            ),
             (lambda: rig(material_properties=[0.0] * 4), r"Expected \(9,\) or \(3,\)"),
-            (lambda: rigid("bal", mass=1.0), r"View 'bal' is not registered\. Did you mean 'ball'\? Registered: ball"),
-            (lambda: rigid("rig", position=(0, 0, 0)), r"View 'rig' is a ArticulationView, expected a RigidPrimView"),
+            (
+                lambda: dr.physics_view.randomize_rigid_prim_view("bal", mass=1.0),
+                r"View 'bal' is not registered\. Did you mean 'ball'\? Registered: ball, ",
+            ),
+            (
+                lambda: dr.physics_view.randomize_rigid_prim_view("rig", position=(0, 0, 0)),
+                r"View 'rig' is a ArticulationView, expected a RigidPrimView",
+            ),
         ],
     )
     def test_rules_that_do_not_fit_are_refused(self, stage, call, message):
@@ -390,7 +458,7 @@ class TestMisuse:
         with dr.trigger.on_rl_frame(num_envs=1), gate(None), pytest.raises(ConfigError, match=message):
             call()
 
-    @pytest.mark.parametrize("interval", [0, 1.5, True])
+    @pytest.mark.parametrize("interval", [0, -1, 1.5, True, None])
     def test_an_interval_is_a_whole_number_from_one(self, stage, interval):
         stage(1)
         with dr.trigger.on_rl_frame(num_envs=1), pytest.raises(ConfigError, match=r"interval=.* is out of range"):
@@ -429,7 +497,7 @@ class TestMisuse:
         with pytest.raises(ConfigError, match=r"before orchestrator\.run\(\)"):
             step([0])
 
-    @pytest.mark.parametrize("inds", [[2], [-1], [0.5], [[0]]])
+    @pytest.mark.parametrize("inds", [[2], [-1], [0.5], [True, False], [[0]], ["a"]])
     def test_reset_inds_outside_the_environments_are_refused(self, stage, inds):
         with stage(2).rules():
             pass

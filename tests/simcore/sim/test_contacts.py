@@ -157,14 +157,14 @@ class TestFingerLoads:
     def test_a_frame_has_the_largest_the_mean_and_the_sustained_force(self, steps_n, frame):
         assert frames_of(steps_n).tolist() == [frame]
 
-    @pytest.mark.parametrize(("physics_hz", "steps"), [(100.0, 3), (240.0, 5), (1000.0, 21)])
+    @pytest.mark.parametrize(("physics_hz", "steps"), [(100.0, 3), (240.0, 5), (250.0, 6), (480.0, 10), (1000.0, 21)])
     def test_sustained_means_longer_than_20_ms_at_every_rate(self, physics_hz, steps):
         for n, expected in ((steps - 1, 0.0), (steps, 7.0)):
             course = [(0.0, 7.0)] * n + [(0.0, 0.0)] * (40 - n)
             assert frames_of(course, frame_steps=40, physics_hz=physics_hz)[0, 2] == expected
         assert (steps - 1) / physics_hz <= 0.02 < steps / physics_hz
 
-    @pytest.mark.parametrize("frame_steps", [1, 3])
+    @pytest.mark.parametrize("frame_steps", [1, 2, 3, 8])
     def test_a_sustained_force_may_span_frames(self, frame_steps):
         course = [tuple(pair) for pair in np.random.default_rng(4).uniform(0.0, 10.0, size=(24, 2)).tolist()]
         expected = []
@@ -341,7 +341,9 @@ def largest_error_rad(world, path, *, renews):
     return max(float(np.arccos(min(1.0, abs(np.dot(point[7], palm[:, 1]))))) for point in points)
 
 
-@pytest.mark.parametrize(("tolerance", "renews"), [(WorldCfg().solver_tolerance, True), (BULLETS_OWN, False)])
+@pytest.mark.parametrize(
+    ("tolerance", "renews"), [(BULLETS_OWN, True), (WorldCfg().solver_tolerance, True), (BULLETS_OWN, False)]
+)
 def test_forces_in_a_hand_that_turns_stay_along_the_closing_axis_if_contacts_are_renewed(tmp_path, tolerance, renews):
     (tmp_path / "hand.urdf").write_text(HAND)
     with World(WorldCfg(solver_tolerance=tolerance)) as world:

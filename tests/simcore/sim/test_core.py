@@ -1,5 +1,7 @@
 """The physics loop in C does what its models in Python do: targets, gains, torques, catches and contact forces."""
 
+from __future__ import annotations
+
 import hashlib
 import subprocess
 import sys
@@ -21,12 +23,13 @@ from unlatch.simcore.geometry import Pose, matrices_from_quats_xyzw
 from unlatch.simcore.process import check_sources
 from unlatch.simcore.sim import core as core_module
 from unlatch.simcore.sim.bodies import moved_links
+from unlatch.simcore.sim.contacts import ContactMonitor, ContactView, FingerLoads
 from unlatch.simcore.sim.core import ServoState
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
 from unlatch.simcore.sim.joint_mechanisms import ClosedStop
 from unlatch.simcore.sim.world import World
 
-ROBOTS = ("franka_panda", "dual_panda", "baxter")
+ROBOTS = ("franka_panda", "dual_panda", "ur5", "xarm6", "baxter")
 
 
 def load_arm(world: World, name: str) -> Arm:
@@ -148,6 +151,40 @@ def test_the_effort_of_a_catch_and_a_gasket_is_their_profile(world: World, sled_
         world.step()
         force = catch_force(opening, leave=9.0, enter=3.6, reach=0.01) + gasket_force(opening, pull=-2.0, reach=0.03)
         assert mass * body.joint_states(["rail"])[1][0] / world.dt == pytest.approx(force, abs=1e-6)
+
+
+def test_forces_are_the_sums_over_bullets_contact_points(world: World, sled_and_wheel: Path) -> None:
+    body = world.load_urdf(sled_and_wheel, name="robot", T_world_root=Pose.identity())
+    world.add_box("wall", size_m=(0.1, 1, 1), T_world_box=Pose.from_translation((0.2, 0, 0)))
+    drives = DriveGroup(body, {"rail": JointDrive(DriveMode.servo, max_effort=7.0, max_velocity=1.0)})
+    drives.set_targets(["rail"], np.array([0.5]), np.zeros(1))
+    monitor = ContactMonitor(world, body)
+    wall = monitor.add(ContactView("robot.wall", lambda _link, other, _l: other == "wall"))
+    loads = monitor.add_loads(FingerLoads("robot.fingers", [frozenset({"sled"})], physics_hz=240))
+    normal, finger = [], []
+
+    def read() -> None:
+        points = p.getContactPoints(physicsClientId=world.client)
+        sled = body.link_index("sled")
+        its = [point for point in points if (point[1], point[3]) == (body.body_id, sled)]
+        normal.append(sum(point[9] for point in its))
+        total = np.zeros(3)
+        for point in its:
+            total = total + point[9] * np.array(point[7]) + point[10] * np.array(point[11])
+            total = total + point[12] * np.array(point[13])
+        finger.append(float(np.linalg.norm(total)))
+
+    world.call_after_step(read)
+    for _ in range(20):
+        normal.clear()
+        finger.clear()
+        world.step(8)
+        monitor.sample()
+        assert [force for (force,) in loads.frame_forces_n] == pytest.approx(finger, abs=1e-9)
+        monitor.end_frame()
+        assert float(wall.force_max_n.get_value()) == pytest.approx(max(normal), abs=1e-9)
+        assert float(wall.force_mean_n.get_value()) == pytest.approx(np.mean(normal), abs=1e-9)
+    assert max(normal) > 1.0
 
 
 def test_steps_together_and_one_by_one_end_alike_to_the_bit(world: World) -> None:

@@ -50,8 +50,12 @@ class TestJointDrive:
                 None,
                 id="a spring swings",
             ),
+            pytest.param(FRICTION, False, 2.9, 1.0, 0.0, None, id="friction holds below its break-away force"),
+            pytest.param(FRICTION, False, 5.0, 1.0, None, (5.0 - 3.0) / 2.0, id="friction gives way above"),
             pytest.param(FRICTION, True, 2.9, 1.0, 0.0, None, id="a hold"),
             pytest.param(FRICTION, True, 5.0, 1.0, None, 1.0, id="a hold is no stronger than the friction"),
+            pytest.param(JointDrive(DriveMode.passive, damping=10.0), False, 5.0, 3.0, None, 0.5, id="damping"),
+            pytest.param(SERVO, False, 3.9, 1.0, 0.0, None, id="a servo within its effort"),
             pytest.param(SERVO, False, 6.0, 1.0, None, 1.0, id="a servo beyond its effort"),
         ],
     )
@@ -67,6 +71,12 @@ class TestJointDrive:
             q, dq, _ = body.joint_states()
         assert position is None or q[0] == pytest.approx(position, rel=0.02, abs=5e-3 if drive is SERVO else 1e-3)
         assert speed is None or dq[0] == pytest.approx(speed, rel=0.05)
+
+    @pytest.mark.parametrize("armature", [0.0, 6e-2])
+    def test_armature_is_inertia_about_the_joint(self, rig, world, armature):
+        DriveGroup(rig, {"shaft": JointDrive(DriveMode.passive, armature=armature)})
+        push(rig, world, 0.0, 0.01, 1.0)
+        assert rig.joint_states(["shaft"])[1][0] == pytest.approx(0.01 / (2e-2 + armature), rel=0.02)
 
     def test_springs_of_a_scene_that_is_gone_are_not_stepped(self, rig, world):
         spring = JointDrive(DriveMode.spring, stiffness=50.0, max_effort=10.0)
@@ -124,7 +134,7 @@ class TestImpedance:
     def test_an_arm_that_holds_its_position_does_not_move_under_gravity(self, arm, world):
         assert np.abs(follow(arm, world, 0.0, seconds=1.0)).max() < 1e-4
 
-    @pytest.mark.parametrize("joint", [0, 5])
+    @pytest.mark.parametrize("joint", [0, 3, 5])
     def test_a_joint_yields_by_torque_over_stiffness(self, arm, world, joint):
         arm.drives.set_effort(arm.cfg.joints[joint], 3.0)
         moved = follow(arm, world, 0.0, seconds=2.0)
@@ -151,7 +161,7 @@ class TestImpedance:
             saturated |= bool(abs(torques[1]) > limits[1] - 1e-6)
         assert saturated
 
-    @pytest.mark.parametrize("damping", [0.5, MAX_DAMPING_RATIO])
+    @pytest.mark.parametrize("damping", [0.5, 1.0, MAX_DAMPING_RATIO])
     def test_a_stiffness_of_a_thousand_times_does_not_make_the_simulation_unstable(self, arm, world, damping):
         arm.drives.change("damping", arm.cfg.joints, [damping] * 7)
         arm.drives.change("stiffness", arm.cfg.joints, [1000.0 * value for value in arm.cfg.stiffness])
@@ -212,7 +222,7 @@ class TestImpedance:
             world.step()
         assert np.abs(body.joint_positions(list(home)) - list(home.values())).max() < 1e-4
 
-    @pytest.mark.parametrize("name", ["dual_panda", "baxter"])
+    @pytest.mark.parametrize("name", ["franka_panda", "dual_panda", "ur5", "xarm6", "baxter"])
     def test_a_torque_accelerates_an_arm_by_the_mass_matrix_plus_armatures(self, world, name):
         cfg = ROBOTS.load(name)()
         body = world.load_urdf(model_path(cfg), name=name, T_world_root=Pose.identity())
@@ -235,6 +245,15 @@ class TestImpedance:
         assert accelerations == pytest.approx(expected, abs=1e-6 * np.abs(expected).max())
         wrist = joints.index(arm.joints[-1])
         assert abs(expected[wrist]) < 0.9 * abs(np.linalg.solve(light, torques)[wrist])
+
+    def test_armatures_of_upstream_joints_count_only_along_their_own_axes(self, world, tmp_path):
+        axes = {"first": "0 0 1", "across": "0 1 0", "parallel": "0 0 1"}
+        joints = [(name, *pair, axes[name], "0.1 0 0") for name, pair in zip(axes, ("ab", "bc", "cd"), strict=True)]
+        body = load_chain(world, tmp_path, [(name, 0.1) for name in "abcd"], *joints)
+        light = ImpedanceServo(body, list(axes))
+        heavy = ImpedanceServo(body, list(axes), armatures={"across": 2.0, "parallel": 5.0})
+        added = np.array([[5.0, 0.0, 5.0], [0.0, 2.0, 0.0], [5.0, 0.0, 5.0]])  # `parallel` turns with `first` as well
+        np.testing.assert_allclose(heavy.state.M - light.state.M, added, atol=1e-12)
 
     def test_the_inertia_is_computed_anew_once_a_joint_has_moved_far_enough(self, arm):
         body, home = arm.drives.body, np.array(arm.cfg.home)
