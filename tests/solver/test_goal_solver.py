@@ -13,6 +13,7 @@ from unlatch.simcore.errors import ConfigError, NoSolutionError
 from unlatch.simcore.geometry import angle_between
 from unlatch.solver.goal_solver import GoalSolver
 from unlatch.solver.kinematics import Kinematics
+from unlatch.solver.least_cost import RefinedEnd
 from unlatch.solver.program import program_of
 from unlatch.solver.start_library import start_library_of
 from unlatch.solver.term import AxisRow, ExpressionRow, RowKind
@@ -45,6 +46,14 @@ def test_solutions_are_distinct_cheapest_first_and_lie_inside_the_tolerances(sol
         assert solution.residuals[0].value == pytest.approx(np.abs(tool - head).max(), abs=1e-12)
     assert "found=True" in repr(solutions[0])
     assert "fingers across the handle (keypoint_axis_parallel)" in repr(solutions[0])
+
+
+@pytest.mark.parametrize("costs", [(2.0, 1.0), (1.0, 2.0)])
+def test_the_cheaper_way_to_hold_the_tool_is_taken(solver, arm, door, open_setting, monkeypatch, costs):
+    ends = iter([RefinedEnd(arm.q_home, cost, 1) for cost in costs])
+    monkeypatch.setattr("unlatch.solver.least_cost.solve_least_cost", lambda *args, **kwargs: next(ends))
+    goal, tried = solver.least_cost(open_setting.constraint_list, door(), q_reference=arm.q_home)
+    assert (goal.cost, tried) == (1.0, 2)
 
 
 def test_an_asymmetric_gripper_is_not_turned(arm, door, open_setting):
