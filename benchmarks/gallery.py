@@ -37,7 +37,7 @@ from unlatch.workflows.viewing.phase_moments import last_finite_frame
 ROOT = Path(__file__).parents[1]
 ROOMS = {
     "workshop": {
-        *("pull_door_with_lever", "push_door_with_lever", "press_door_lever", "latched_door", "toolbox_clasps"),
+        *("pull_door_with_lever", "push_door_with_lever", "press_door_lever", "toolbox_clasps"),
         *("turn_hand_wheel", "trash_into_can", "push_latch_cupboard", "book_into_box", "open_drawers"),
         *("open_drawer", "close_drawer"),
     },

@@ -99,9 +99,8 @@ class ActingMechanisms(Module):
                     offset=mechanism.offset,
                     max_force_n=GEAR_STRENGTH,
                 )
-            elif isinstance(mechanism, Spring):
-                spring = spring_at(mechanism.joint, self.mechanisms)
-                drives.set_spring_rest(mechanism.joint, mechanism.rest if spring is None else spring.rest)
+            elif isinstance(mechanism, Spring) and (spring := spring_at(mechanism.joint, self.mechanisms)):
+                drives.set_spring_rest(mechanism.joint, spring.rest)
             added = self._make_gates(mechanism)
             if mechanism.held_joints:
                 self._rows[name] = [len(gates) + i for i in range(len(added))]

@@ -237,16 +237,10 @@ class Attempt:
         episode, run = self.episode, queue.run
         cfg = episode.cfg
         is_last = len(episode.judge.begun_entries) == len(cfg.skills)
-        if (
-            run is None
-            or is_last
-            or not self._next_moves(queue, run)
-            or len(cfg.robot.arms) > 1
-            or cfg.disturb.moves_targets
-        ):
+        if run is None or is_last or len(cfg.robot.arms) > 1 or cfg.disturb.moves_targets:
             return False
         rows = queue.skill.executor.last_rows(queue.skill.context.frames(_FLOW_S))
-        if rows is None or self._misses(queue):
+        if rows is None or self._misses(queue) or not self._next_moves(queue, run):
             return False
         self._last_rows = rows
         queue.skill.executor.stop()
