@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unlatch.objects.annotate.couplings import find_rails
+from unlatch.objects.annotate.kinds import names_kind
 from unlatch.objects.annotate.posing import Ends, body_along, surface_points
 from unlatch.objects.annotate.source import ObjectGeometry, base_scale, check_extent
 from unlatch.objects.annotation import SMALL_RANGE_RAD
@@ -37,7 +38,7 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
     """Returns the closed and the open position of a joint.
 
     A joint is closed where the part and the body, which no joint moves, fill the smaller box. If the boxes are equal, a
-    part that slides up and down is closed below, where its weight takes it, and any other part at its lower limit. A
+    part that slides up and down is closed below, where its weight takes it, and any other part as it is drawn. A
     slider that moves only a little is closed at the end that is nearer to the middle of the body, such as a button
     that is pressed. A turning part opens by at most half a circle.
     """
@@ -74,10 +75,8 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
         closed = min(volumes, key=lambda s: (round(volumes[s], 6), abs(s)))
         if joint.kind == "prismatic" and 0.0 in volumes and volumes[0.0] <= (1.0 + _FLUSH) * volumes[closed]:
             closed = 0.0  # the part is flush with the body; any further, it would move into the body
-        if rises:
-            least, most = sorted(volumes.values())
-            if most - least < _SAME_BOX * most:
-                closed = lower if axis[2] > 0 else upper
+        if joint.kind == "prismatic" and max(volumes.values()) < (1.0 + _SAME_BOX) * min(volumes.values()):
+            closed = (lower if axis[2] > 0 else upper) if rises else min(volumes, key=abs)
     opened = max((lower, upper), key=lambda s: abs(s - closed))
     if joint.kind == "revolute" and lower < closed < upper and len(fixed) and len(geometry.points(moving)):
         # to the side on which the part leaves the body
@@ -199,10 +198,15 @@ def all_joint_ends(geometry: ObjectGeometry) -> dict[str, tuple[float, float]]:
 
 
 def part_names(geometry: ObjectGeometry, joint: Joint) -> str:
-    """Returns the names of the part that a joint moves: from `semantics.txt`, else of its visuals, else of its link."""
+    """Returns the names of the part that a joint moves: from `semantics.txt`, else of its visuals, else of its link.
+
+    A link whose own name says what it is comes before its visuals, of which one may be the handle.
+    """
     stated = geometry.source.semantics.get(joint.child)
     if stated:
         return _plain_words(stated)
+    if names_kind(_plain_words(joint.child)):
+        return _plain_words(joint.child)
     visuals = {_plain_words(re.sub(r"-\d+$", "", shape.name)) for shape in geometry.model.links[joint.child].visuals}
     visuals = {name for name in visuals if name}
     return " ".join(sorted(visuals)) or _plain_words(f"{joint.child} {joint.name}")

@@ -109,6 +109,11 @@ _NAMES = {
 """Words that name a part, by what it is."""
 
 
+def names_kind(names: str) -> bool:
+    """Returns whether words, separated by blanks, name a kind of part."""
+    return any(words & set(names.split()) for words in _NAMES.values())
+
+
 def turning_kind(shape: PartShape, names: str, axis: np.ndarray, outward: np.ndarray) -> tuple[PartKind, str]:
     """Returns the kind of a part that turns, and the reason.
 

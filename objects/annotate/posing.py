@@ -238,7 +238,7 @@ def pose_object(
     work = _work_frame(kind, shape, axis, outward, points, middle, free)
     ends_of_body = [float((pose @ item.mesh.vertices @ work[:, 0]).max()) for pose, item in body]
     plane = (
-        _plane_normal(work[:, 0], points, middle, max(ends_of_body, default=-np.inf))
+        _plane_normal(work[:, 0], points, surface, middle, max(ends_of_body, default=-np.inf))
         if kind is PartKind.slider
         else None
     )
@@ -479,7 +479,7 @@ def _work_frame(
 
 
 def _plane_normal(
-    motion: np.ndarray, points: np.ndarray, body_middle: np.ndarray, end_of_body: float
+    motion: np.ndarray, points: np.ndarray, surface: TriangleMesh, body_middle: np.ndarray, end_of_body: float
 ) -> np.ndarray | None:
     """Returns (3,) the unit direction out of the front of a panel that slides sideways in its own plane; or None.
 
@@ -493,12 +493,12 @@ def _plane_normal(
     normal = np.cross([0.0, 0.0, 1.0], motion)
     normal /= np.linalg.norm(normal)
     depths = points @ normal
-    low, middle, high = np.percentile(depths, (5, 50, 95))
-    if _THINNER * (high - low) > min(float(np.ptp(along)), float(np.ptp(points[:, 2]))):
+    back, front = _usual_faces(surface, normal)  # a handle is before a small share of a panel
+    if _THINNER * (front - back) > min(float(np.ptp(along)), float(np.ptp(points[:, 2]))):
         return None
-    pull = (float(depths.max()) - middle) - (middle - float(depths.min()))
+    pull = (float(depths.max()) - front) - (back - float(depths.min()))
     if abs(pull) < _PULL_SHARE * np.ptp(depths):
-        pull = middle - float(body_middle @ normal)
+        pull = (back + front) / 2 - float(body_middle @ normal)
     return normal * (1.0 if pull >= 0.0 else -1.0)
 
 
@@ -520,16 +520,36 @@ def _free_end(points: np.ndarray, axis: np.ndarray, body: list[np.ndarray]) -> f
 
 def _covers(surface: TriangleMesh, outward: np.ndarray, body: list[np.ndarray]) -> bool:
     """Returns whether a part hides most of the body from a hand that comes against `outward`, along which it opens."""
-    R, mesh = _line_frame(outward), _as_mesh(body)
+    mesh = _as_mesh(body)
     if not len(mesh.faces):
         return False
-    corners = mesh.vertices @ R
-    low, high = corners.min(axis=0)[1:], corners.max(axis=0)[1:]
+    R = _line_frame(outward)
+    lines = _lines_through(mesh, R)
+    ends, hides = _ends_along(mesh, R, lines), _ends_along(surface, R, lines)
+    return bool(np.mean((hides > ends)[np.isfinite(ends)]) > _MOST) if np.isfinite(ends).any() else False
+
+
+def _usual_faces(surface: TriangleMesh, direction: np.ndarray) -> tuple[float, float]:
+    """Returns where most of a part begins and ends along a direction: the medians over lines through it."""
+    R = _line_frame(direction)
+    lines = _lines_through(surface, R)
+    front, back = _ends_along(surface, R, lines), -_ends_along(surface, R * [-1.0, 1.0, 1.0], lines)
+    hit = np.isfinite(front)
+    return (float(np.median(back[hit])), float(np.median(front[hit]))) if hit.any() else (0.0, 0.0)
+
+
+def _lines_through(mesh: TriangleMesh, R: np.ndarray) -> np.ndarray:
+    """Returns y and z (N, 2) of lines all over the outline of a mesh, along x of a frame (3, 3)."""
+    corners = (mesh.vertices @ R)[:, 1:]
+    low, high = corners.min(axis=0), corners.max(axis=0)
     steps = (np.arange(_LINES) + 0.5) / _LINES
-    lines = low + (high - low) * np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)
-    ends = heights_in_front(TriangleMesh(corners, mesh.faces), lines)
-    hides = heights_in_front(TriangleMesh(surface.vertices @ R, surface.faces), lines) > ends
-    return bool(np.mean(hides[np.isfinite(ends)]) > _MOST) if np.isfinite(ends).any() else False
+    lines: np.ndarray = low + (high - low) * np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)
+    return lines
+
+
+def _ends_along(mesh: TriangleMesh, R: np.ndarray, lines: np.ndarray) -> np.ndarray:
+    """Returns (N,) how far a mesh reaches along x of a frame (3, 3) on lines (N, 2); -inf where it does not lie."""
+    return heights_in_front(TriangleMesh(mesh.vertices @ R, mesh.faces), lines)
 
 
 def body_along(points: np.ndarray, direction: np.ndarray, body: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import shutil
+import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -21,12 +25,17 @@ from unlatch.objects.importers.urdf_parts import (
     write_model,
 )
 from unlatch.objects.turned_object import moved_link
-from unlatch.simcore.errors import AssetError
+from unlatch.simcore.errors import AssetError, close_matches
+from unlatch.simcore.files import plain_name
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.meshes.mjcf import FREE, HINGE, SLIDE, CompiledMjcf, mjcf_pose
+from unlatch.simcore.meshes.mjcf import FREE, HINGE, SLIDE, CompiledMjcf, is_mjcf, mjcf_pose
 from unlatch.simcore.registry import import_extra
 from unlatch.simcore.urdf.model import Follows, Link, Shape
 from unlatch.simcore.urdf.reader import is_shared_folder
+
+_ARM_JOINTS = 4
+"""Number of moving joints in a row from which on they are an arm: an object has a button in a door in a drawer."""
+_STATES_DEGREES = re.compile(r"""angle\s*=\s*["']degree""")
 
 
 def mjcf_files(path: Path) -> dict[str, Path]:
@@ -51,7 +60,7 @@ class MjcfFile(AssetFile, CompiledMjcf):
         AssetFile.__init__(self, path)
         mujoco = import_extra("mujoco", extra="mjcf", needed_by="An MJCF object", error=AssetError)
         try:
-            CompiledMjcf.__init__(self, mujoco, mujoco.MjModel.from_xml_path(str(path)))
+            CompiledMjcf.__init__(self, mujoco, self._compile(mujoco))
         except (ValueError, OSError) as exc:
             raise AssetError(
                 f"{path}: MuJoCo cannot read it ({' '.join(str(exc).split())}). Correct the file.", path=str(path)
@@ -59,13 +68,100 @@ class MjcfFile(AssetFile, CompiledMjcf):
         self.data = self.mujoco.MjData(self.model)
         self.data.qpos[:] = self.model.qpos0
         self.mujoco.mj_kinematics(self.model, self.data)
+        self.T_file_world = Pose.identity()
+        """Turn of the file about the vertical, see `turn_upright`."""
+
+    def _compile(self, mujoco: Any) -> Any:
+        """Returns the compiled model: in radians if no hinge of a file that states no unit turns by more than that.
+
+        robosuite and others write parts of models so, and include them in one that says `angle="radian"`.
+        """
+        spec = mujoco.MjSpec.from_file(str(self.path))
+        model = spec.compile()
+        spans = model.jnt_range[(model.jnt_type == HINGE) & (model.jnt_limited != 0)] @ (-1.0, 1.0)
+        in_degrees = spec.compiler.degree and not _STATES_DEGREES.search(self.path.read_text(errors="replace"))
+        if not in_degrees or not len(spans) or np.rad2deg(spans.max()) > 2.0 * np.pi:
+            return model
+        self.notices.append(
+            f"angles are read as radians: the file states no unit, and in degrees no hinge turns by more than "
+            f"{np.rad2deg(spans.max()):.3g} degrees"
+        )
+        spec.compiler.degree = False
+        return spec.compile()
 
     def pose(self, body: int) -> Pose:
         """Returns the pose of a body as the model is drawn."""
-        return mjcf_pose(self.data.xpos[body], self.data.xquat[body])
+        return self.T_file_world @ mjcf_pose(self.data.xpos[body], self.data.xquat[body])
+
+    def turn_upright(self, body: int) -> None:
+        """Turns the model about the vertical until a body looks along x, as objects do before they are turned."""
+        R = self.pose(body).R
+        self.T_file_world = Pose.from_rpy((0.0, 0.0, 0.0), (0.0, 0.0, -float(np.arctan2(R[1, 0], R[0, 0]))))
+
+    def moves(self, body: int) -> bool:
+        """Returns whether a body has a joint; one that floats has none that an object can have."""
+        first, count = int(self.model.body_jntadr[body]), int(self.model.body_jntnum[body])
+        return count > 0 and self.model.jnt_type[first] != FREE
+
+    def ancestors(self, body: int) -> list[int]:
+        """Returns a body and those that it hangs from, the world left out."""
+        found = []
+        while body:
+            found.append(body)
+            body = int(self.model.body_parentid[body])
+        return found
+
+    def bodies_of(self, name: str) -> list[int]:
+        """Returns the body of a name and all that hang from it.
+
+        Raises:
+            AssetError: No body that holds a joint has this name.
+        """
+        names = {self.name("body", body): body for body in range(1, self.model.nbody)}
+        if name not in names:
+            problem = f"does not exist.{close_matches(name, names)}"
+            raise self.error(f"body '{name}'", f"{problem} {self._remedy()}")
+        inside = [body for body in range(1, self.model.nbody) if names[name] in self.ancestors(body)]
+        if not any(map(self.moves, inside)):
+            raise self.error(f"body '{name}'", f"holds no joint that moves. {self._remedy()}")
+        return inside
+
+    def check_is_object(self) -> None:
+        """Raises if the model is a scene with a robot.
+
+        Raises:
+            AssetError: It has an arm.
+        """
+        for body in range(1, self.model.nbody):
+            if self._joints_in_row(body) >= _ARM_JOINTS:
+                what = (
+                    f"body '{self.name('body', body)}' moves by {self._joints_in_row(body)} joints in a row, as an arm"
+                )
+                raise self.error(what, f"does. Expected an object. {self._remedy()}")
+
+    def _joints_in_row(self, body: int) -> int:
+        return sum(map(self.moves, self.ancestors(body)))
+
+    def _remedy(self) -> str:
+        found = self._objects()
+        return f"Annotate one object of it: body=NAME, such as {', '.join(found)}." if found else "It holds none."
+
+    def _objects(self) -> list[str]:
+        """Returns the names of the bodies that hold one object each: the outermost of those that hold it alone."""
+        moving = [body for body in range(1, self.model.nbody) if self.moves(body)]
+        above = {body: self.ancestors(body)[1:] for body in moving if self._joints_in_row(body) == 1}
+        holder = {body: (row or [body])[0] for body, row in above.items()}
+        arms = {self.ancestors(body)[-1] for body in moving if self._joints_in_row(body) >= _ARM_JOINTS}
+        found = []
+        for body, row in above.items():
+            alone = [a for a in row if {holder[other] for other in above if a in above[other]} == {holder[body]}]
+            outermost = (alone or [holder[body]])[-1]
+            if not arms & set(self.ancestors(outermost)):
+                found.append(self.name("body", outermost))
+        return list(dict.fromkeys(found))
 
 
-def write_urdf(path: Path, folder: Path, name: str) -> list[str]:
+def write_urdf(path: Path, folder: Path, name: str, *, body: str | None = None) -> list[str]:
     """Reads an MJCF and writes a URDF with its meshes and textures into a folder.
 
     Bodies become links. Geoms without contacts are what is seen; a body without any shows its colliders.
@@ -74,24 +170,32 @@ def write_urdf(path: Path, folder: Path, name: str) -> list[str]:
         path: The MJCF.
         folder: Where to write.
         name: File name of the URDF.
+        body: The body of a scene to be written, with all that hangs from it; None: the whole model.
 
     Returns:
         One line for each thing that is left out.
 
     Raises:
         AssetError: MuJoCo is not installed or cannot read the file, or it has no joint that moves, or one that no URDF
-            has.
+            has, or an arm; or no such body.
     """
     file = MjcfFile(path)
+    if body is None:
+        file.check_is_object()
+        chosen = list(range(1, file.model.nbody))
+    else:
+        chosen = file.bodies_of(body)
+        file.turn_upright(chosen[0])
     bodies = {WORLD: FileBody(WORLD, "world", Pose.identity())}
     taken = {"world"}
-    for body in range(1, file.model.nbody):
-        bodies[str(body)] = FileBody(str(body), unused_name(file.name("body", body), taken), file.pose(body))
+    for number in chosen:
+        bodies[str(number)] = FileBody(str(number), unused_name(file.name("body", number), taken), file.pose(number))
     joints = list(_find_joints(file, bodies, taken))
     if all(joint.kind == "fixed" for joint in joints):
         raise file.error("the model", "has no joint that moves. Expected a hinge or a slide. Add one.")
     files = MeshFiles(folder)
-    shapes = {key: _Shapes(file, files).read(int(key or 0)) for key in bodies if key == WORLD or key.isdigit()}
+    shapes = {key: _Shapes(file, files).read(int(key)) for key in bodies if key.isdigit()}
+    shapes[WORLD] = ([], []) if body is not None else _Shapes(file, files).read(0)
     tree = build_tree(
         file,
         bodies,
@@ -112,11 +216,38 @@ def write_urdf(path: Path, folder: Path, name: str) -> list[str]:
     return write_model(file, folder / name, path.stem, links, tree.joints)
 
 
+def write_body_urdf(path: Path, body: str, folder: Path, *, force: bool = False) -> tuple[Path, list[str]]:
+    """Writes `BODY.urdf` with the meshes of one object of a scene.
+
+    Args:
+        path: The MJCF.
+        body: The body that holds the object.
+        folder: Where to write; made if it is missing.
+        force: Whether to replace an existing URDF.
+
+    Returns:
+        The URDF, and one line for each thing that is left out or read in a way that its author may not expect.
+
+    Raises:
+        AssetError: The URDF exists, the file is no MJCF, or see `write_urdf`.
+    """
+    if not is_mjcf(path):
+        raise AssetError(f"'{path}' is no MJCF, and body= names a body of one. Leave it out.", path=str(path))
+    urdf = folder / f"{plain_name(body)}.urdf"
+    if urdf.exists() and not force:
+        raise AssetError(f"{urdf} exists. Use it, or give force=true to replace it.", path=str(urdf))
+    with tempfile.TemporaryDirectory() as draft:  # nothing is written where the body cannot be read
+        notices = write_urdf(path, Path(draft), urdf.name, body=body)
+        shutil.copytree(draft, folder, dirs_exist_ok=True)
+    return urdf, notices
+
+
 def _find_joints(file: MjcfFile, bodies: dict[str, FileBody], taken: set[str]) -> Iterator[BodyJoint]:
     """Yields the joints; between two joints of one body stands a body of its own."""
     m = file.model
-    for body in range(1, m.nbody):
-        first = "" if m.body_parentid[body] == 0 else str(m.body_parentid[body])
+    for body in [int(key) for key in bodies if key != WORLD]:
+        parent = str(m.body_parentid[body])
+        first = parent if parent in bodies else WORLD
         own = range(int(m.body_jntadr[body]), int(m.body_jntadr[body]) + int(m.body_jntnum[body]))
         kinds = [int(m.jnt_type[joint]) for joint in own]
         if kinds == [FREE]:
@@ -142,8 +273,8 @@ def _body_joint(
     T_joint, axis, kind = bodies[second].T_file_body, np.array([1.0, 0.0, 0.0]), "fixed"
     lower, upper, values, follows = -np.inf, np.inf, {}, None
     if joint is not None:
-        T_joint = Pose(T_joint.R, np.array(d.xanchor[joint], dtype=float))
-        axis = T_joint.R.T @ np.array(d.xaxis[joint], dtype=float)
+        T_joint = Pose(T_joint.R, file.T_file_world @ np.array(d.xanchor[joint], dtype=float))
+        axis = T_joint.R.T @ (file.T_file_world.R @ np.array(d.xaxis[joint], dtype=float))
         kind = "prismatic" if m.jnt_type[joint] == SLIDE else "revolute"
         dof = int(m.jnt_dofadr[joint])
         values = {"damping": float(np.ravel(m.dof_damping[dof])[0]), "friction": float(m.dof_frictionloss[dof])}
@@ -191,14 +322,15 @@ class _Shapes:
         return (seen or hit), [replace(shape, rgba=None) for shape in hit]
 
     def _read_geom(self, geom: int) -> list[Shape]:
-        name, rgba, kind = self._file.name("geom", geom), self._colour(geom), self._file.geom_kind(geom)
+        rgba, kind = self._colour(geom), self._file.geom_kind(geom)
+        name = self._file.model.geom(geom).name  # a made-up one would count as the name of the part
         shapes = self._file.primitive(geom, name, rgba)
         if shapes is not None:
             return shapes
         if kind == "mesh":
             return [self._read_mesh(geom, self._file.geom_pose(geom), name, rgba)]
         if kind != "plane":
-            self._file.notices.append(f"geom '{name}' is left out: URDFs have no {kind}")
+            self._file.notices.append(f"geom '{name or geom}' is left out: URDFs have no {kind}")
         return []
 
     def _colour(self, geom: int) -> tuple[float, float, float, float]:

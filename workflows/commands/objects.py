@@ -14,7 +14,9 @@ import numpy as np
 from unlatch.objects.annotate.annotator import AnnotateCfg, AnnotationResult
 from unlatch.objects.annotation import HandleType
 from unlatch.objects.importers.mesh_object import MeshJointCfg, MeshUrdf, write_mesh_urdf
+from unlatch.objects.importers.mjcf_reader import write_body_urdf
 from unlatch.simcore.errors import AssetError, ConfigError, count_noun
+from unlatch.simcore.files import plain_name
 from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.workflows.assets.annotate import (
     AnnotationTarget,
@@ -66,6 +68,8 @@ class AnnotateCommandCfg:
     """`interndata` also writes an `info.json` for each part."""
     fix: bool = False
     """Whether to write the URDF with all that is implausible mended, and to annotate that."""
+    body: str | None = None
+    """The body of an MJCF scene that is the object."""
     joint: str | None = None
     """`hinge` or `slider`: the joint of a mesh without joints; see `MeshJointCfg`, also for the fields below."""
     moving: Any = None
@@ -130,6 +134,12 @@ def annotate_command(arguments: list[str]) -> int:
         with _blame_joint(made):
             (target,) = find_targets(made.path, out=None)
             return _edit([target], cfg) if cfg.edit else _annotate_one(target, cfg)
+    if cfg.body is not None:
+        path, notices = write_body_urdf(path, cfg.body, out or path.parent / plain_name(cfg.body), force=cfg.force)
+        print_line(f"URDF: {path}")
+        for notice in notices:
+            print_line(f"  note: {notice}")
+        out = None
     targets = find_targets(path, out=out)
     if cfg.edit:
         return _edit(targets, cfg)

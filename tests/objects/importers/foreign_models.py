@@ -123,6 +123,23 @@ MJCF = {
 <body name="right" pos="0.25 -0.29 0.3" euler="180 0 0"><joint name="right" axis="0 0 1" range="0 100"/>
 <geom type="mesh" mesh="panel" material="wood"/></body></body></worldbody>
 <equality><joint joint1="right" joint2="left"/></equality></mujoco>""",
+    # robosuite's door as it is published: no unit of angles, as in a part of a larger model, and a geom called handle
+    "bare_door": """<mujoco model="door"><worldbody><body><body name="object"><body name="frame">
+<geom type="box" pos="0 0.03 0.3" size="0.03 0.03 0.3"/><geom type="box" pos="0 -0.53 0.3" size="0.03 0.03 0.3"/>
+<body name="door_link" pos="0 0 0.3"><joint name="hinge" axis="0 0 1" range="0 0.4" damping="1"/>
+<geom name="panel" type="box" pos="0 -0.25 0" size="0.02 0.245 0.29"/>
+<geom name="handle" type="box" pos="0.05 -0.43 0.05" size="0.012 0.012 0.08"/>
+<geom type="box" pos="0.03 -0.43 0" size="0.02 0.01 0.01"/></body></body></body></body></worldbody></mujoco>""",
+    # Franka Kitchen's sliding cabinet: a panel with a heavy handle in front of an open case, as wide as half of it
+    "sliding_cabinet": """<mujoco model="slide"><compiler angle="radian"/><worldbody><body name="case">
+<geom type="box" pos="0 0.29 0.2" size="0.448 0.01 0.2"/><geom type="box" pos="-0.44 0 0.2" size="0.01 0.3 0.2"/>
+<geom type="box" pos="0.44 0 0.2" size="0.01 0.3 0.2"/><geom type="box" pos="0 0 0.01" size="0.45 0.3 0.01"/>
+<geom type="box" pos="0 0 0.39" size="0.45 0.3 0.01"/>
+<body name="slidelink" pos="0 -0.3 0.2"><joint name="slide" type="slide" axis="1 0 0" range="0 0.44"/>
+<geom type="box" pos="-0.225 -0.02 0" size="0.225 0.02 0.19"/>
+<geom type="capsule" fromto="-0.4 -0.13 -0.14 -0.4 -0.13 0.14" size="0.02"/>
+<geom type="capsule" fromto="-0.4 -0.04 -0.13 -0.4 -0.12 -0.13" size="0.02"/>
+<geom type="capsule" fromto="-0.4 -0.04 0.13 -0.4 -0.12 0.13" size="0.02"/></body></body></worldbody></mujoco>""",
     # RoboCasa's dishwasher: a flap hinged below, geoms of a replicated default, a site and a camera
     "dishwasher": f"""<mujoco model="dishwasher"><compiler autolimits="true" eulerseq="xyz"/><default>
 <default class="region"><geom rgba="0.4 0.4 0.4 1" group="1"/></default></default><worldbody><body name="object">
@@ -133,6 +150,21 @@ MJCF = {
 <geom type="box" pos="0.035 0.14 0.5" size="0.02 0.006 0.006"/>
 <geom type="box" pos="0.035 -0.14 0.5" size="0.02 0.006 0.006"/></body></body></worldbody></mujoco>""",
 }
+_ARM = "".join(
+    f'<body name="link{n}" pos="0 0 0.3"><joint name="arm{n}" axis="0 1 0" range="-2 2"/>'
+    '<geom type="capsule" size="0.04 0.12"/>'
+    for n in range(1, 5)
+)
+SCENE = f"""<mujoco model="scene"><compiler angle="radian"/><worldbody><geom type="plane" size="2 2 0.1"/>
+<body name="base">{_ARM}{"</body>" * 5}<body name="desk" pos="1 0 0.7"><geom type="box" size="0.5 1 0.01"/>
+<body name="unit" pos="0.2 0.5 0.01" euler="0 0 0.3"><body>{_MJ_CASE}<body name="drawer" pos="0 0 0.45">
+<joint name="slide" type="slide" axis="1 0 0" range="0 0.35"/><geom type="box" pos="0.26 0 0" size="0.01 0.28 0.1"/>
+<geom type="box" pos="0.05 0 -0.08" size="0.2 0.25 0.005"/><geom type="box" pos="0.29 0 0" size="0.02 0.06 0.01"/>
+</body></body></body><body name="dial" pos="-0.3 0 0.03"><geom type="cylinder" size="0.05 0.02"/>
+<body name="cap" pos="0 0 0.03"><joint name="turn" axis="0 0 1" range="0 1.5"/><geom type="box" size="0.03 0.01 0.02"/>
+</body></body></body><body name="kettle" pos="0 0 2"><freejoint/><geom type="sphere" size="0.05"/></body></worldbody>
+</mujoco>"""
+"""An arm, a desk with a turned drawer unit and a dial on it, and a kettle."""
 
 
 def write_sdf(folder: Path, name: str) -> Path:
@@ -165,5 +197,5 @@ def write_mjcf(folder: Path, name: str) -> Path:
     picture[:4] = (200, 100, 50)
     Image.fromarray(picture).save(folder / "assets" / "wood.png")
     path = folder / f"{name}.xml"
-    path.write_text(MJCF[name])
+    path.write_text(SCENE if name == "scene" else MJCF[name])
     return path

@@ -20,6 +20,8 @@ PARTS = {
     "meshes": {"slide": ("slider", 0.0, 0.3)},
     "door": {"door_hinge": ("hinge_vertical", 0.0, 0.9), "latch_joint": ("lever", 0.0, 1.57)},
     "mjcf microwave": {"microjoint": ("hinge_vertical", 0.0, -1.9199)},
+    "bare_door": {"hinge": ("hinge_vertical", 0.0, 0.4)},
+    "sliding_cabinet": {"slide": ("slider", 0.0, 0.44)},
     "kitchen_drawer": {"drawer_slide": ("slider", 0.0, 0.35)},
     "chest": {"lid": ("lid", 0.0, -1.4)},
     "dishwasher": {"door_joint": ("hinge_horizontal", 0.0, 1.5708)},
@@ -91,6 +93,50 @@ def test_damping_colours_and_colliders_of_an_mjcf_are_kept(write):
     assert [shape.name for shape in door.collisions] == ["panel"]
     assert door.inertial is not None
     assert door.inertial.mass_kg == pytest.approx(2.4)
+
+
+def test_an_mjcf_without_a_unit_of_angles_is_read_in_radians_if_degrees_would_hardly_move_it(write):
+    pytest.importorskip("mujoco")
+    path = write("mjcf", "bare_door")
+    assert any(line.startswith("angles are read as radians") for line in read_source(path).notices)
+    path.write_text(path.read_text().replace("<worldbody>", '<compiler angle="degree"/><worldbody>', 1))
+    stated = read_source(path)
+    assert stated.model.joints["hinge"].upper == pytest.approx(np.deg2rad(0.4))
+    assert not stated.notices
+    path.write_text(path.read_text().replace('<compiler angle="degree"/>', "").replace("0 0.4", "0 90"))
+    assert read_source(path).model.joints["hinge"].upper == pytest.approx(np.pi / 2)
+
+
+def test_a_panel_that_slides_in_front_of_its_case_faces_the_side_of_its_handle(write):
+    pytest.importorskip("mujoco")
+    found = annotate_source(read_source(write("mjcf", "sliding_cabinet")))
+    (part,) = found.articulation.parts.values()
+    assert (part.name, part.handle.type.name) == ("slider", "knob")
+    np.testing.assert_allclose(part.axis("base_front_axis").xyz, [0.0, -1.0, 0.0], atol=1e-6)
+
+
+def test_one_object_of_an_mjcf_scene_is_written_and_annotated(write, tmp_path, capsys):
+    pytest.importorskip("mujoco")
+    path = write("mjcf", "scene")
+    assert main(["annotate", str(path)]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "body 'link4' moves by 4 joints in a row, as an arm does. Expected an object." in said
+    assert "body=NAME, such as unit, dial." in said
+    words = ["annotate", str(path), "body=unit", "picture=false"]
+    assert main(words) == 0
+    model = read_urdf(tmp_path / "unit" / "unit.urdf")
+    assert [joint.name for joint in model.joints.values() if joint.moves] == ["slide"]
+    # it stands as by itself: neither turned nor lifted by the desk, and the desk and the arm are not there
+    slide = model.joints["slide"]
+    np.testing.assert_allclose(model.link_pose(slide.child).rotate(slide.axis), [1.0, 0.0, 0.0], atol=1e-6)
+    geometry = ObjectGeometry(read_source(tmp_path / "unit"))
+    np.testing.assert_allclose(np.ptp(geometry.points(model.links), axis=0), [0.56, 0.6, 0.6], atol=2e-3)
+    assert "unit" in capsys.readouterr().out
+    assert main(words) == 2
+    assert "exists. Use it, or give force=true" in " ".join(capsys.readouterr().err.split())
+    for body, problem in (("unti", "does not exist. Did you mean 'unit'?"), ("kettle", "holds no joint that moves.")):
+        assert main(["annotate", str(path), f"body={body}"]) == 2
+        assert f"body '{body}' {problem} Annotate one object" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_picture_and_a_coupling_of_an_mjcf(write):
