@@ -11,8 +11,8 @@
 # format           Formats the code.
 # properties       Tests every property with 1000 examples. Takes about 15 minutes.
 # fuzz             Tests thousands of mutated task files, URDFs and forged records. Takes about 40 minutes.
-# mutants          Changes the judge and the verdict in small ways, and checks that a test notices each change. Takes four
-#                  minutes on two cores. Add ONLY=unlatch.workflows.episode.judge for one module.
+# mutants          Changes the judge and the verdict in small ways, and checks that a test notices each change. Takes half
+#                  an hour on two cores. Add ONLY=unlatch.workflows.episode.judge for one module.
 # corpus           Hashes what Unlatch writes and prints for some thousand inputs, and names what has changed since the file
 #                  tests/corpus/hashes.txt. Takes 20 minutes on two cores. ARGS="only=texts" for a part,
 #                  ARGS="write=true" to write the file.

@@ -31,7 +31,7 @@ from unlatch.workflows.episode.criteria import TAKEOVER, Actor
 from unlatch.workflows.episode.episode import Episode, EpisodeOptions
 from unlatch.workflows.episode.skill_run import SkillRun
 from unlatch.workflows.gym.config import SuccessWhen
-from unlatch.workflows.policies.catalog import Policy, check_one_worker, check_server_keys, load_policy
+from unlatch.workflows.policies.catalog import Policy, load_policy
 from unlatch.workflows.runs.loading import config_as
 from unlatch.workflows.runs.schema import CollectCfg, EnvCfg
 
@@ -290,8 +290,6 @@ def open_corrections(cfg: CollectCfg, options: EpisodeOptions) -> Iterator[Calla
 
     if cfg.policy is None:
         raise ConfigError("policy is missing. Expected the policy that acts before the planner.", key="policy")
-    check_server_keys(cfg.policy, cfg.action, cfg.observation)
-    check_one_worker(cfg.policy, 1 if cfg.executor.name == "serial" else cfg.workers)
     env_cfg = config_as(EnvCfg, cfg, success_when=SuccessWhen.still)
     with closing(UnlatchEnv(cfg=env_cfg)) as env:
         env.options = replace(env.options, actor=Actor.both, on_bug=options.on_bug, on_state=options.on_state)

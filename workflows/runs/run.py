@@ -197,9 +197,12 @@ def run_episodes(request: RunRequest, display: RunDisplay | None = None) -> RunR
     header = {**code_versions.header_of(cfg), **request.identity}
     policy = getattr(cfg, "policy", None) if request.policy is None else request.policy
     if policy is not None:
-        from unlatch.workflows.policies.catalog import policy_module  # only here: most runs have no policy
+        from unlatch.workflows.policies import catalog  # only here: most runs have no policy
 
-        policy = policy_module(policy)
+        asked: Any = cfg  # a run with a policy has these keys
+        catalog.check_server_keys(policy, asked.action, asked.observation)
+        catalog.check_one_worker(policy, 1 if cfg.executor.name == "serial" else cfg.workers)
+        policy = catalog.policy_module(policy)
     code = CodeVersions.of(header["config"], policy=policy)
     with DataSet.create_or_resume(
         output_folder(cfg, prefix=request.prefix),

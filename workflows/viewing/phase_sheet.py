@@ -433,7 +433,7 @@ def _section_title(shown: RecordedWorld, skill_round: phase_moments.SkillRound, 
         name, part = (name, part) if press is None else (PRESS, press.at.name)
     thing = "{object}" if part is None else "{part} of the {object}"
     (words,) = fill_in([f"{name}{arm}: {thing}"], part_words(asset, part))
-    several = f", round {skill_round.number} of {skill_round.count}" if skill_round.count > 1 else ""
+    several = f", turn {skill_round.number} of {skill_round.count}" if skill_round.count > 1 else ""
     strategy = f", strategy {entry['strategy']}" if entry.get("strategy") else ""
     # fingertips that drag a part press on it
     forces = [

@@ -456,6 +456,11 @@ def test_what_cannot_work_is_refused_before_anything_is_written(assert_refused, 
     assert_refused("evaluate", *COMMON, *words, "out=eval", text=text, folder=here)
 
 
+def test_a_collection_of_corrections_is_refused_before_anything_is_written(assert_refused, here):
+    words = [f"task={TASK}", "policy=random", "action.chunk=3", "out=set"]
+    assert_refused("collect", *words, text="action.chunk=3 has no effect", folder=here)
+
+
 @pytest.fixture(scope="module")
 def demonstrations(collected) -> Path:
     return collected(TASK, seed=3, episodes=2)
