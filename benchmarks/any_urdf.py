@@ -5,11 +5,12 @@ Usage: UNLATCH_PARTNET_DIR=FOLDER python benchmarks/any_urdf.py [n=20] [seed=0] 
        [rests_on=SIDE] [search_off=false] [out=data/bench-any-urdf] [results=FILE.json]
 
 Opens and closes every object of the categories below, or with `categories=all` of the whole folder, with
-`unlatch collect object=PATH skill=...`, without any other file. `openness=0.9` opens each part by this share of its
-range. `rests_on=back` lays each object on a side, see `object.rests_on`. `keypoints=derived,hand` runs each object a
-second time. It then uses the head that a person set in `info.json` instead of the derived one, and compares the two
-runs episode by episode. Starts from closed and from ajar are counted separately. Data sets stay in the folder. The same
-command again continues an interrupted benchmark. `skill_matrix.py` explains `seed_is`, `search_off` and `results`.
+`unlatch collect object=PATH skill=...`, without any other file. The folder may also be that of `published_models.py`.
+`openness=0.9` opens each part by this share of its range. `rests_on=back` lays each object on a side, see
+`object.rests_on`. `keypoints=derived,hand` runs each object a second time. It then uses the head that a person set in
+`info.json` instead of the derived one, and compares the two runs episode by episode. Starts from closed and from ajar
+are counted separately. Data sets stay in the folder. The same command again continues an interrupted benchmark.
+`skill_matrix.py` explains `seed_is`, `search_off` and `results`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from rich.table import Table
 from success_runs import Job, Result, RunCfg, rate, run_or_read, with_interval
 
 from unlatch.objects.annotate.annotator import AnnotateCfg, annotate_source
-from unlatch.objects.annotate.source import PARTNET_URDF, read_source
+from unlatch.objects.annotate.source import read_source
 from unlatch.objects.annotate.storage import with_mark, write_annotation_file
 from unlatch.objects.annotation import ANNOTATION_FILE
 from unlatch.simcore.errors import ConfigError
@@ -53,7 +54,7 @@ class AnyUrdfCfg(RunCfg):
 
 def objects_of(root: Path, cfg: AnyUrdfCfg) -> list[Path]:
     """Returns the folders of the selected objects."""
-    found = sorted(path.parent for path in root.rglob(PARTNET_URDF))
+    found = sorted({path.parent for path in root.rglob("*.urdf")})
     wanted = "" if cfg.categories == "all" else tuple(cfg.categories.split(","))
     tried = [path for path in found if path.relative_to(root).parts[0].startswith(wanted)]
     return [path for path in tried if cfg.wants(str(path))]
