@@ -210,7 +210,8 @@ def pose_object(
     around = [*body, *part]
     if rigid_only:
         with_child, with_parent = rigid_links(model, joint.child), rigid_links(model, joint.parent)
-        part = [(poses[name], item) for name in with_child for item in geometry.meshes(name)]
+        # a link without a shape carries the part of a joint below, as the thread of a cap that turns and lifts
+        part = [(poses[name], item) for name in with_child for item in geometry.meshes(name)] or part
         body = [(poses[name], item) for name in with_parent for item in geometry.meshes(name)] or body
     if not part:
         raise AssetError(
