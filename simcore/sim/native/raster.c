@@ -49,19 +49,22 @@ static inline Four load3(const float* from) { return (Four){from[0], from[1], fr
 static inline void store(float* to, Four values) { *(FourInMemory*)to = values; }
 static inline Four four(float value) { return (Four){value, value, value, value}; }
 static inline Four chosen_of(FourWhole condition, Four values) { return (Four)(condition & (FourWhole)values); }
-static inline Four least_of(Four a, Four b) {
-    for (int k = 0; k < 4; k++) a[k] = least(a[k], b[k]);
-    return a;
+static inline Four either_of(FourWhole condition, Four a, Four b) {
+    return (Four)((condition & (FourWhole)a) | (~condition & (FourWhole)b));
 }
-static inline Four most_of(Four a, Four b) {
-    for (int k = 0; k < 4; k++) a[k] = most(a[k], b[k]);
-    return a;
-}
+static inline Four least_of(Four a, Four b) { return either_of(a < b, a, b); }
+static inline Four most_of(Four a, Four b) { return either_of(a > b, a, b); }
 static inline FourWhole clamp_of(FourWhole values, int high) {
     values &= values > 0;
     return (values & (values < high)) | (high & ~(values < high));
 }
-static inline Four root_of(Four v) { return (Four){sqrtf(v[0]), sqrtf(v[1]), sqrtf(v[2]), sqrtf(v[3])}; }
+static inline Four root_of(Four v) {
+#ifdef __SSE2__
+    return (Four)_mm_sqrt_ps((__m128)v);
+#else
+    return (Four){sqrtf(v[0]), sqrtf(v[1]), sqrtf(v[2]), sqrtf(v[3])};
+#endif
+}
 static inline float dot3(Four a, Four b) {
     const Four product = a * b;
     return product[0] + product[1] + product[2];
@@ -145,7 +148,7 @@ static void draw_span(float* near, int32_t* faces, float start, float along, int
         const Four value = start + along * (COUNT + (float)i), before = load(near + i);
         const FourWhole other = *(const FourWholeInMemory*)(faces + i);
         const FourWhole nearer = (value > before) | ((value == before) & (face < other));
-        store(near + i, (Four)((nearer & (FourWhole)value) | (~nearer & (FourWhole)before)));
+        store(near + i, either_of(nearer, value, before));
         *(FourWholeInMemory*)(faces + i) = (nearer & face) | (~nearer & other);
     }
     for (; i < n; i++) {
