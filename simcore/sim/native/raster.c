@@ -144,8 +144,9 @@ static const Four COUNT = {0.0f, 1.0f, 2.0f, 3.0f};
 /* Draws n samples of a row, whose nearness is start + along i. */
 static void draw_span(float* near, int32_t* faces, float start, float along, int n, int32_t face) {
     int i = 0;
-    for (; i + 3 < n; i += 4) {
-        const Four value = start + along * (COUNT + (float)i), before = load(near + i);
+    Four count = COUNT;
+    for (; i + 3 < n; i += 4, count += 4.0f) {
+        const Four value = start + along * count, before = load(near + i);
         const FourWhole other = *(const FourWholeInMemory*)(faces + i);
         const FourWhole nearer = (value > before) | ((value == before) & (face < other));
         store(near + i, either_of(nearer, value, before));
@@ -830,6 +831,11 @@ static const Knot* find_knot(Drawing* drawing, const Shape* shape, const Side* s
     return knots + oldest;
 }
 
+static inline Four mix_knots(const Knot* const* knots, Four shares, int value) {
+    return shares[0] * knots[0]->values[value] + shares[1] * knots[1]->values[value] + shares[2] * knots[2]->values[value] +
+           shares[3] * knots[3]->values[value];
+}
+
 /* Lights the point of a flat triangle at (u, v) from the corners of its cell. Returns 0 where that is not possible. */
 static int mix_light(Drawing* drawing, const Shape* shape, const Side* side, float u, float v, Facet* facet, Point* point) {
     const int column = clamp((int)u / CELL, 0, cells_along(drawing->view) - 2), row = v < 0.0f ? 0 : (int)v / CELL;
@@ -849,18 +855,15 @@ static int mix_light(Drawing* drawing, const Shape* shape, const Side* side, flo
     Four shares = drawing->cell.nearness * (Four){(1.0f - right) * (1.0f - down), right * (1.0f - down), (1.0f - right) * down, right * down};
     const float depth = 1.0f / (shares[0] + shares[1] + shares[2] + shares[3]);
     shares *= depth;
-    Four values[6];
-    for (int i = 0; i < (shape->texture ? 6 : 3); i++)
-        values[i] = shares[0] * knots[0]->values[i] + shares[1] * knots[1]->values[i] + shares[2] * knots[2]->values[i] +
-                    shares[3] * knots[3]->values[i];
+    Four sky = mix_knots(knots, shares, 0), sun = mix_knots(knots, shares, 1);
     point->p[2] = depth;
     point->normal = knots[0]->normal;
     if (shape->texture) {
-        const Four place = values[5];
+        const Four place = mix_knots(knots, shares, 5);
         const Four colour = load3(shape->colour) * look_up_texture(drawing->scene, shape->texture, place[0], place[1], place[2]);
-        values[0] += colour * values[3], values[1] += colour * values[4];
+        sky += colour * mix_knots(knots, shares, 3), sun += colour * mix_knots(knots, shares, 4);
     }
-    store(facet->sky, values[0]), store(facet->sun, values[1]), store(facet->place, values[2]);
+    store(facet->sky, sky), store(facet->sun, sun), store(facet->place, mix_knots(knots, shares, 2));
     facet->right = side->right;
     return 1;
 }
