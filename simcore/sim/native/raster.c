@@ -49,19 +49,22 @@ static inline Four load3(const float* from) { return (Four){from[0], from[1], fr
 static inline void store(float* to, Four values) { *(FourInMemory*)to = values; }
 static inline Four four(float value) { return (Four){value, value, value, value}; }
 static inline Four chosen_of(FourWhole condition, Four values) { return (Four)(condition & (FourWhole)values); }
-static inline Four least_of(Four a, Four b) {
-    for (int k = 0; k < 4; k++) a[k] = least(a[k], b[k]);
-    return a;
+static inline Four either_of(FourWhole condition, Four a, Four b) {
+    return (Four)((condition & (FourWhole)a) | (~condition & (FourWhole)b));
 }
-static inline Four most_of(Four a, Four b) {
-    for (int k = 0; k < 4; k++) a[k] = most(a[k], b[k]);
-    return a;
-}
+static inline Four least_of(Four a, Four b) { return either_of(a < b, a, b); }
+static inline Four most_of(Four a, Four b) { return either_of(a > b, a, b); }
 static inline FourWhole clamp_of(FourWhole values, int high) {
     values &= values > 0;
     return (values & (values < high)) | (high & ~(values < high));
 }
-static inline Four root_of(Four v) { return (Four){sqrtf(v[0]), sqrtf(v[1]), sqrtf(v[2]), sqrtf(v[3])}; }
+static inline Four root_of(Four v) {
+#ifdef __SSE2__
+    return (Four)_mm_sqrt_ps((__m128)v);
+#else
+    return (Four){sqrtf(v[0]), sqrtf(v[1]), sqrtf(v[2]), sqrtf(v[3])};
+#endif
+}
 static inline float dot3(Four a, Four b) {
     const Four product = a * b;
     return product[0] + product[1] + product[2];
@@ -141,11 +144,12 @@ static const Four COUNT = {0.0f, 1.0f, 2.0f, 3.0f};
 /* Draws n samples of a row, whose nearness is start + along i. */
 static void draw_span(float* near, int32_t* faces, float start, float along, int n, int32_t face) {
     int i = 0;
-    for (; i + 3 < n; i += 4) {
-        const Four value = start + along * (COUNT + (float)i), before = load(near + i);
+    Four count = COUNT;
+    for (; i + 3 < n; i += 4, count += 4.0f) {
+        const Four value = start + along * count, before = load(near + i);
         const FourWhole other = *(const FourWholeInMemory*)(faces + i);
         const FourWhole nearer = (value > before) | ((value == before) & (face < other));
-        store(near + i, (Four)((nearer & (FourWhole)value) | (~nearer & (FourWhole)before)));
+        store(near + i, either_of(nearer, value, before));
         *(FourWholeInMemory*)(faces + i) = (nearer & face) | (~nearer & other);
     }
     for (; i < n; i++) {
@@ -484,7 +488,7 @@ static inline Four look_up_sky(const float* map, Four direction) {
     const int i = clamp((int)x, 0, SKY_SIDE - 2), j = clamp((int)y, 0, SKY_SIDE - 2);
     const float right = x - i, down = y - j;
     const float *upper = map + 3 * (j * SKY_SIDE + i), *lower = upper + 3 * SKY_SIDE;
-    const Four a = load3(upper), b = load3(upper + 3), c = load3(lower), d = load3(lower + 3);
+    const Four a = load(upper), b = load(upper + 3), c = load(lower), d = load(lower + 3); /* the fourth is not used */
     const Four above = a + right * (b - a), below = c + right * (d - c);
     return above + down * (below - above);
 }
@@ -556,14 +560,6 @@ static Plane plane_of(const float corners[3][3]) {
     return plane;
 }
 
-static void ray_at(const View* view, double u, double v, double* d) {
-    d[0] = (u - view->cx) / view->fx, d[1] = (v - view->cy) / view->fy, d[2] = 1.0;
-}
-
-/* Returns the normal along a ray, whose product with the distance of the plane is plane.offset. */
-static double normal_along(const Plane* plane, const double* d) {
-    return plane->normal[0] * d[0] + plane->normal[1] * d[1] + plane->normal[2] * d[2];
-}
 
 /* What lighting needs to know of a triangle at all of its points. */
 typedef struct {
@@ -650,6 +646,7 @@ static void light_point(const Scene* scene, const Shape* shape, Four colour, con
 
 #define BLOCK 16    /* rows and columns of pixels that are lit anew together */
 #define TILE 4      /* rows and columns of pixels that look in different directions */
+#define AT_ONCE 64  /* pixels of a row that are put together in turn */
 #define N_AROUND 16 /* places that a pixel of a fine picture looks at */
 #define FEW_AROUND 8 /* places that every other pixel of other pictures looks at */
 
@@ -673,6 +670,7 @@ typedef struct {
     const ShadowMap* map;
     View* view;
     int samples_wide;
+    double *slopes_right, *slopes_down; /* of rays, by the number of half pixels from the middle of the first one */
     float (*T_camera_link)[12]; /* of each shape */
     const Shape* last;           /* the shape that was looked up last */
     Four camera_axes[3];         /* world frame */
@@ -681,6 +679,8 @@ typedef struct {
     Knot* knots;                 /* two rows of corners, N_KNOTS each */
     struct {
         int32_t face, column, row; /* face -1: none */
+        int32_t is_fit;            /* whether light can be mixed in it */
+        Four nearness;             /* of the knots [1/m] */
         const Knot* knots[4];
     } cell; /* where light was mixed last */
     Four turns[TILE * TILE][2][N_AROUND / 4]; /* places to look at: shares of the reach along columns and rows */
@@ -750,9 +750,10 @@ static const Side* find_side(Drawing* drawing, const Shape* shape, int32_t face)
     return side;
 }
 
-static void find_point(const Drawing* drawing, const Side* side, double u, double v, Point* point) {
-    double d[3], shares[2];
-    ray_at(drawing->view, u, v, d);
+/* Finds the point of a triangle's plane on the ray at (u, v) half pixels. */
+static void find_point(const Drawing* drawing, const Side* side, int u, int v, Point* point) {
+    const double d[3] = {drawing->slopes_right[u], drawing->slopes_down[v], 1.0};
+    double shares[2];
     const double z = side->offset / (side->normal[0] * d[0] + side->normal[1] * d[1] + side->normal[2] * d[2]);
     for (int k = 0; k < 2; k++) {
         const double* rise = side->rise[k];
@@ -803,7 +804,7 @@ static void light_knot(Drawing* drawing, const Shape* shape, const Side* side, i
     Point point;
     knot->face = side->face, knot->row = row;
     drawing->cell.face = -1;
-    find_point(drawing, side, CELL * column, CELL * row, &point);
+    find_point(drawing, side, 2 * CELL * column, 2 * CELL * row, &point);
     knot->is_fit = point.p[2] > (float)view->near && point.p[2] < (float)view->far;
     if (!knot->is_fit) return;
     knot->nearness = 1.0f / point.p[2];
@@ -830,44 +831,47 @@ static const Knot* find_knot(Drawing* drawing, const Shape* shape, const Side* s
     return knots + oldest;
 }
 
+static inline Four mix_knots(const Knot* const* knots, Four shares, int value) {
+    return shares[0] * knots[0]->values[value] + shares[1] * knots[1]->values[value] + shares[2] * knots[2]->values[value] +
+           shares[3] * knots[3]->values[value];
+}
+
 /* Lights the point of a flat triangle at (u, v) from the corners of its cell. Returns 0 where that is not possible. */
 static int mix_light(Drawing* drawing, const Shape* shape, const Side* side, float u, float v, Facet* facet, Point* point) {
-    const View* view = drawing->view;
-    const int column = clamp((int)u / CELL, 0, cells_along(view) - 2), row = v < 0.0f ? 0 : (int)v / CELL;
+    const int column = clamp((int)u / CELL, 0, cells_along(drawing->view) - 2), row = v < 0.0f ? 0 : (int)v / CELL;
     const float right = u * (1.0f / CELL) - column, down = v * (1.0f / CELL) - row;
     const Knot** knots = drawing->cell.knots;
     if (drawing->cell.face != side->face || drawing->cell.column != column || drawing->cell.row != row) {
         for (int k = 0; k < 4; k++) knots[k] = find_knot(drawing, shape, side, column + (k & 1), row + (k >> 1));
         drawing->cell.face = side->face, drawing->cell.column = column, drawing->cell.row = row;
+        const Four near = {knots[0]->nearness, knots[1]->nearness, knots[2]->nearness, knots[3]->nearness};
+        const float low = least(least(near[0], near[1]), least(near[2], near[3]));
+        const float high = most(most(near[0], near[1]), most(near[2], near[3]));
+        drawing->cell.nearness = near;
+        drawing->cell.is_fit = (knots[0]->is_fit & knots[1]->is_fit & knots[2]->is_fit & knots[3]->is_fit) &&
+                               !(high > 1.5f * low); /* else it is seen at a grazing angle */
     }
-    if (!(knots[0]->is_fit & knots[1]->is_fit & knots[2]->is_fit & knots[3]->is_fit)) return 0;
-    const Four near = {knots[0]->nearness, knots[1]->nearness, knots[2]->nearness, knots[3]->nearness};
-    const float low = least(least(near[0], near[1]), least(near[2], near[3]));
-    const float high = most(most(near[0], near[1]), most(near[2], near[3]));
-    if (high > 1.5f * low) return 0; /* seen at a grazing angle */
-    Four shares = near * (Four){(1.0f - right) * (1.0f - down), right * (1.0f - down), (1.0f - right) * down, right * down};
+    if (!drawing->cell.is_fit) return 0;
+    Four shares = drawing->cell.nearness * (Four){(1.0f - right) * (1.0f - down), right * (1.0f - down), (1.0f - right) * down, right * down};
     const float depth = 1.0f / (shares[0] + shares[1] + shares[2] + shares[3]);
     shares *= depth;
-    Four values[6];
-    for (int i = 0; i < (shape->texture ? 6 : 3); i++)
-        values[i] = shares[0] * knots[0]->values[i] + shares[1] * knots[1]->values[i] + shares[2] * knots[2]->values[i] +
-                    shares[3] * knots[3]->values[i];
+    Four sky = mix_knots(knots, shares, 0), sun = mix_knots(knots, shares, 1);
     point->p[2] = depth;
     point->normal = knots[0]->normal;
     if (shape->texture) {
-        const Four place = values[5];
+        const Four place = mix_knots(knots, shares, 5);
         const Four colour = load3(shape->colour) * look_up_texture(drawing->scene, shape->texture, place[0], place[1], place[2]);
-        values[0] += colour * values[3], values[1] += colour * values[4];
+        sky += colour * mix_knots(knots, shares, 3), sun += colour * mix_knots(knots, shares, 4);
     }
-    store(facet->sky, values[0]), store(facet->sun, values[1]), store(facet->place, values[2]);
+    store(facet->sky, sky), store(facet->sun, sun), store(facet->place, mix_knots(knots, shares, 2));
     facet->right = side->right;
     return 1;
 }
 
-/* Lights a triangle on the ray of (u, v). */
-static void light_triangle(Drawing* drawing, const Shape* shape, int32_t face, double u, double v, Facet* facet, Point* point) {
+/* Lights a triangle on the ray at (u, v) half pixels. */
+static void light_triangle(Drawing* drawing, const Shape* shape, int32_t face, int u, int v, Facet* facet, Point* point) {
     const Side* side = find_side(drawing, shape, face);
-    if (side->is_even && mix_light(drawing, shape, side, (float)u, (float)v, facet, point)) return;
+    if (side->is_even && mix_light(drawing, shape, side, 0.5f * u, 0.5f * v, facet, point)) return;
     Four colour = load3(shape->colour);
     find_point(drawing, side, u, v, point);
     if (shape->texture) {
@@ -883,27 +887,36 @@ typedef struct {
     int32_t face, clear;
 } Seen;
 
-static inline Seen seen_at(const View* view, size_t sample) {
+/* Returns what a sample shows; `clear`: whether it may show something that one can see through. */
+static inline Seen seen_at(const View* view, size_t sample, int clear) {
     Seen seen = {view->layers[0].face[sample], -1};
-    if (view->has_clear && view->layers[1].near[sample] > view->layers[0].near[sample])
-        seen.clear = view->layers[1].face[sample];
+    if (clear && view->layers[1].near[sample] > view->layers[0].near[sample]) seen.clear = view->layers[1].face[sample];
     return seen;
 }
 
-static void light_facet(Drawing* drawing, Seen seen, int row, double u, double v, Facet* facet, Point* point) {
+/* Whether a pixel may show something that one can see through. */
+static inline int may_be_clear(const View* view, int column, int row) {
+    const Rect rect = view->clear; /* empty if there is no such layer */
+    const int along = view->samples_along;
+    return along * column < rect.right && along * column + along >= rect.left && along * row < rect.bottom &&
+           along * row + along >= rect.top;
+}
+
+/* Lights a triangle, and one in front of it that one can see through; -1: none. */
+static void light_facet(Drawing* drawing, int32_t face, int32_t clear, int row, int u, int v, Facet* facet, Point* point) {
     const View* view = drawing->view;
     memset(facet, 0, sizeof *facet);
-    if (seen.face >= 0) {
-        light_triangle(drawing, shape_of(drawing, seen.face), seen.face, u, v, facet, point);
+    if (face >= 0) {
+        light_triangle(drawing, shape_of(drawing, face), face, u, v, facet, point);
     } else {
         memcpy(facet->sun, view->background + 3 * row, sizeof facet->sun);
         facet->place[0] = -1e6f;
     }
-    if (seen.clear >= 0) {
+    if (clear >= 0) {
         Facet front = {0};
-        const Shape* shape = shape_of(drawing, seen.clear);
-        light_triangle(drawing, shape, seen.clear, u, v, &front, point);
-        if (seen.face < 0) facet->place[0] = -1e6f;
+        const Shape* shape = shape_of(drawing, clear);
+        light_triangle(drawing, shape, clear, u, v, &front, point);
+        if (face < 0) facet->place[0] = -1e6f;
         for (int k = 0; k < 3; k++) {
             facet->sky[k] += shape->alpha * (front.sky[k] - facet->sky[k]);
             facet->sun[k] += shape->alpha * (front.sun[k] - facet->sun[k]);
@@ -934,23 +947,21 @@ static const int AROUND[9][2] = {{0, 0}, {-1, 0}, {1, 0}, {0, -1}, {0, 1}, {-1, 
 static const float WEIGHTS[9] = {0.25f, 0.125f, 0.125f, 0.125f, 0.125f, 0.0625f, 0.0625f, 0.0625f, 0.0625f};
 
 /* Keeps what corners that darken each other need to know of the middle of a pixel. */
-static void keep_middle(View* view, size_t pixel, const Point* point) {
-    const double* T = view->T_camera_world;
-    view->depth[pixel] = point->p[2];
-    for (int i = 0; i < 3; i++)
-        view->normals[3 * pixel + i] = (float)T[4 * i] * point->normal[0] + (float)T[4 * i + 1] * point->normal[1] +
-                                       (float)T[4 * i + 2] * point->normal[2];
+static void keep_middle(const Drawing* drawing, size_t pixel, const Point* point) {
+    drawing->view->depth[pixel] = point->p[2];
+    float* normal = drawing->view->normals + 3 * pixel;
+    for (int i = 0; i < 3; i++) normal[i] = dot3(drawing->camera_axes[i], point->normal);
 }
 
 /* Whether all samples of a pixel around its middle one show the same triangles. */
-static int shows_one(const View* view, size_t middle, ptrdiff_t wide) {
-    for (int l = 0; l <= view->has_clear; l++) {
-        const int32_t *row = view->layers[l].face + middle - wide, face = row[wide];
-        int32_t differs = 0;
-        for (int j = 0; j < 3; j++, row += wide) differs |= (row[-1] ^ face) | (row[0] ^ face) | (row[1] ^ face);
-        if (differs) return 0;
+static int shows_one(const View* view, size_t middle, ptrdiff_t wide, int clear) {
+    for (int l = 0; l <= clear; l++) {
+        const int32_t *at = view->layers[l].face + middle, face = *at;
+        FourWhole differs = {0, 0, 0, 0}; /* of each row three samples, and one more that does not count */
+        for (int j = -1; j <= 1; j++) differs |= *(const FourWholeInMemory*)(at + j * wide - 1) ^ face;
+        if (differs[0] | differs[1] | differs[2]) return 0;
     }
-    return !view->has_clear || view->layers[1].face[middle] < 0; /* else the nearer one may change within the pixel */
+    return !clear || view->layers[1].face[middle] < 0; /* else the nearer one may change within the pixel */
 }
 
 /* Makes the facets of a pixel, from `at` on; returns how many. */
@@ -964,16 +975,17 @@ static int make_facets(Drawing* drawing, int column, int row, Facet* at) {
     int count = 0, empty = 1, alike = 1;
     Point point;
     view->depth[pixel] = 0.0f;
-    if (along == 2 && shows_one(view, middle, drawing->samples_wide)) {
-        seen[0] = seen_at(view, middle);
-        if (seen[0].face < 0) return 0;
-        light_facet(drawing, seen[0], row, column, row, at, &point);
-        keep_middle(view, pixel, &point);
+    const int clear = may_be_clear(view, column, row);
+    if (along == 2 && shows_one(view, middle, drawing->samples_wide, clear)) {
+        const int32_t face = view->layers[0].face[middle];
+        if (face < 0) return 0;
+        light_facet(drawing, face, -1, row, 2 * column, 2 * row, at, &point);
+        keep_middle(drawing, pixel, &point);
         at->share = 1.0f;
         return 1;
     }
     for (int s = 0; s < n_samples; s++) {
-        seen[s] = seen_at(view, middle + AROUND[s][1] * (ptrdiff_t)drawing->samples_wide + AROUND[s][0]);
+        seen[s] = seen_at(view, middle + AROUND[s][1] * (ptrdiff_t)drawing->samples_wide + AROUND[s][0], clear);
         empty &= seen[s].face < 0 && seen[s].clear < 0;
         alike &= seen[s].face == seen[0].face && seen[s].clear == seen[0].clear;
     }
@@ -985,9 +997,9 @@ static int make_facets(Drawing* drawing, int column, int row, Facet* at) {
         if (side == MAX_FACETS) side--;
         if (side == count) {
             sides[count++] = seen[s];
-            const double u = column + 0.5 * AROUND[s][0], v = row + 0.5 * AROUND[s][1];
-            light_facet(drawing, seen[s], row, u, v, at + side, &point);
-            if (s == 0 && (seen[s].face >= 0 || seen[s].clear >= 0)) keep_middle(view, pixel, &point);
+            const int u = 2 * column + AROUND[s][0], v = 2 * row + AROUND[s][1];
+            light_facet(drawing, seen[s].face, seen[s].clear, row, u, v, at + side, &point);
+            if (s == 0 && (seen[s].face >= 0 || seen[s].clear >= 0)) keep_middle(drawing, pixel, &point);
         }
         at[side].share += weight;
         if (alike) break;
@@ -1046,46 +1058,70 @@ static float taken_light(const Drawing* drawing, int column, int row) {
     return least(sum * (2.0f * REACH_M / n_around * STRENGTH), 1.0f);
 }
 
-/* Returns the mean over a tile, of the pixels that are about as far away as the one in its middle. */
+/* Returns the mean over a tile of what is taken, of the pixels that are about as far away as the one in its middle. */
 static float smooth_taken(const View* view, int column, int row) {
     const float depth = view->depth[(size_t)row * view->width + column];
     float total = 0.0f;
     int count = 0;
-    if (depth == 0.0f) return 0.0f;
-    if (row >= TILE / 2 && row + TILE / 2 <= view->height && column >= TILE / 2 && column + TILE / 2 <= view->width) {
-        const size_t corner = (size_t)(row - TILE / 2) * view->width + column - TILE / 2;
-        const float *taken = view->taken + corner, *depths = view->depth + corner;
-        Four rows[TILE], all = four(0.0f), sum = four(0.0f), counts = four(0.0f);
-        for (int j = 0; j < TILE; j++) rows[j] = load(taken + (size_t)j * view->width), all += rows[j];
-        if (all[0] + all[1] + all[2] + all[3] == 0.0f) return 0.0f;
-        const int odd = !looks(view, column, row); /* the first row of the tile has its parity */
-        const FourWhole evens = {-1, 0, -1, 0}, every = {-1, -1, -1, -1};
-        for (int j = 0; j < TILE; j++) {
-            const Four apart = load(depths + (size_t)j * view->width) - depth;
-            const FourWhole near = (apart < BESIDE * depth) & (apart > -BESIDE * depth);
-            const FourWhole used = near & (view->is_fine ? every : (odd ^ j) & 1 ? ~evens : evens);
-            sum += chosen_of(used, rows[j]), counts += chosen_of(used, four(1.0f));
-        }
-        total = sum[0] + sum[1] + sum[2] + sum[3], count = (int)(counts[0] + counts[1] + counts[2] + counts[3]);
-        return count ? least(total / count, DARKEST) : 0.0f;
-    }
     for (int j = row - TILE / 2; j < row + TILE / 2; j++)
-        for (int i = column - TILE / 2 + !looks(view, column, j); i < column + TILE / 2; i += view->is_fine ? 1 : 2) {
+        for (int i = column - TILE / 2; i < column + TILE / 2; i++) {
             const size_t at = (size_t)clamp(j, 0, view->height - 1) * view->width + clamp(i, 0, view->width - 1);
-            if (fabsf(view->depth[at] - depth) < BESIDE * depth) total += view->taken[at], count++;
+            if (looks(view, i, j) && fabsf(view->depth[at] - depth) < BESIDE * depth) total += view->taken[at], count++;
         }
     return count ? least(total / count, DARKEST) : 0.0f;
 }
 
+/* Writes smooth_taken of four pixels of a row, from a column on; all their tiles are within the picture. */
+static void smooth_four(const View* view, int column, int row, float* smooth) {
+    const ptrdiff_t wide = view->width, corner = (row - TILE / 2) * wide + column - TILE / 2;
+    const float *taken = view->taken + corner, *depths = view->depth + corner;
+    Four any = four(0.0f);
+    for (int j = 0; j < TILE; j++) any += load(taken + j * wide) + load(taken + j * wide + TILE - 1);
+    if (any[0] + any[1] + any[2] + any[3] == 0.0f) {
+        store(smooth, four(0.0f));
+        return;
+    }
+    const Four depth = load(view->depth + row * wide + column), beside = BESIDE * depth;
+    const FourWhole every = {-1, -1, -1, -1}, evens = {-1, 0, -1, 0};
+    const FourWhole looking[2] = {view->is_fine ? every : evens, view->is_fine ? every : ~evens};
+    Four total = four(0.0f);
+    FourWhole count = {0, 0, 0, 0};
+    for (int i = 0; i < TILE; i++) { /* sums by columns, which are added from left to right */
+        Four sum = four(0.0f);
+        for (int j = 0; j < TILE; j++) {
+            const Four apart = load(depths + j * wide + i) - depth;
+            const FourWhole used = (apart < beside) & (apart > -beside) & looking[(column + row + i + j) & 1];
+            sum += chosen_of(used, load(taken + j * wide + i)), count -= used;
+        }
+        total += sum;
+    }
+    const Four mean = total / most_of(__builtin_convertvector(count, Four), four(1.0f));
+    store(smooth, least_of(mean, four(DARKEST)));
+}
+
+/* Writes smooth_taken of some pixels of a row. */
+static void smooth_row(const View* view, int row, int left, int right, float* smooth) {
+    const int is_inside = row >= TILE / 2 && row + TILE / 2 <= view->height;
+    for (int column = left; column < right;) {
+        if (is_inside && column >= TILE / 2 && column + 3 + TILE / 2 <= view->width && column + 4 <= right) {
+            smooth_four(view, column, row, smooth + column - left);
+            column += 4;
+        } else {
+            smooth[column - left] = smooth_taken(view, column, row);
+            column++;
+        }
+    }
+}
+
 /* ---- pictures ---- */
 
-/* Writes the levels of a pixel. */
-static void put_together(const Drawing* drawing, int column, int row, uint8_t* rgb) {
+/* Writes the levels of a pixel of whose sky's light a share is taken. */
+static inline void put_together(const Drawing* drawing, int column, int row, float taken, uint8_t* rgb) {
     const View* view = drawing->view;
     const Scene* scene = drawing->scene;
     const size_t pixel = (size_t)row * view->width + column;
     Four sum = view->count[pixel] ? four(0.0f) : load3(view->background + 3 * row);
-    const float left = 1.0f - smooth_taken(view, column, row);
+    const float left = 1.0f - taken;
     for (int f = 0; f < view->count[pixel]; f++) {
         const Facet* facet = view->facets + view->first[pixel] + f;
         const Four sun = load(facet->sun);
@@ -1093,8 +1129,8 @@ static void put_together(const Drawing* drawing, int column, int row, uint8_t* r
         sum += facet->share * least_of(left * load(facet->sky) + lit * sun, four(scene->brightest));
     }
     const Four root = root_of(most_of(sum, four(0.0f)) * (1.0f / scene->brightest));
-    const FourWhole step = __builtin_convertvector(root * (LINEAR_STEPS - 1.0f) + 0.5f, FourWhole);
-    for (int k = 0; k < 3; k++) rgb[3 * pixel + k] = scene->levels[clamp(step[k], 0, LINEAR_STEPS - 1)];
+    const FourWhole step = clamp_of(__builtin_convertvector(root * (LINEAR_STEPS - 1.0f) + 0.5f, FourWhole), LINEAR_STEPS - 1);
+    for (int k = 0; k < 3; k++) rgb[3 * pixel + k] = scene->levels[step[k]];
 }
 
 static Rect whole(const View* view) { return (Rect){0, 0, view->width, view->height}; }
@@ -1161,11 +1197,25 @@ static int order_shapes(const Drawing* drawing, int which, int is_clear, Place* 
     return n;
 }
 
+/* Clears the samples of a layer. What one can see through is rare, so of that layer only what was drawn is cleared. */
+static void clear_layer(View* view, int layer, int wide, int high, float farthest) {
+    Rect rect = {0, 0, wide, high};
+    if (layer == 1) {
+        if (view->cleared == farthest) rect = view->clear;
+        view->cleared = farthest, view->clear = (Rect){0, 0, 0, 0};
+    }
+    for (int row = rect.top; row < rect.bottom; row++) {
+        float* near = view->layers[layer].near + (size_t)row * wide;
+        for (int i = rect.left; i < rect.right; i++) near[i] = farthest;
+        int32_t* face = view->layers[layer].face + (size_t)row * wide;
+        for (int i = rect.left; i < rect.right; i++) face[i] = -1;
+    }
+}
+
 /* Draws chosen shapes into the samples, which are cleared before for those that stand still. */
 static int draw_samples(Drawing* drawing, int which, Rect* drawn) {
     View* view = drawing->view;
     const int wide = drawing->samples_wide, high = view->samples_along * view->height + (view->samples_along == 2);
-    const size_t n = (size_t)wide * high;
     const size_t n_chunks = (size_t)chunks_along(wide) * high;
     const float farthest = (float)(1.0 / view->far);
     float *corners = make_corners(drawing->scene), *least_near = malloc(n_chunks * sizeof *least_near);
@@ -1177,17 +1227,16 @@ static int draw_samples(Drawing* drawing, int which, Rect* drawn) {
         const double first = view->samples_along == 2 ? -0.5 : 0.0;
         Grid grid = {wide, high, view->samples_along, first, layer->near, layer->face, {0, 0, 0, 0}, corners, least_near};
         for (size_t i = 0; i < n_chunks; i++) least_near[i] = farthest;
-        if (which & STANDS) {
-            for (size_t i = 0; i < n; i++) layer->near[i] = farthest;
-            memset(layer->face, 0xFF, n * sizeof *layer->face); /* -1 */
-        }
+        if (which & STANDS) clear_layer(view, l, wide, high, farthest);
         const int n_places = order_shapes(drawing, which, l, places);
         for (int k = 0; k < n_places; k++) {
             const int s = places[k].shape;
             draw_shape(&grid, view, drawing->T_camera_link[s], drawing->scene->shapes + s);
         }
-        if (grid.drawn.right > grid.drawn.left)
-            include(drawn, grid.drawn.left, grid.drawn.top, grid.drawn.right, grid.drawn.bottom);
+        const Rect rect = grid.drawn;
+        if (rect.right <= rect.left) continue;
+        include(drawn, rect.left, rect.top, rect.right, rect.bottom);
+        if (l == 1) include(&view->clear, rect.left, rect.top, rect.right, rect.bottom);
     }
     free(corners), free(least_near), free(places);
     return done;
@@ -1235,8 +1284,14 @@ static void darken(Drawing* drawing, Rect rect) {
 }
 
 static void put_all_together(Drawing* drawing, Rect rect) {
+    float smooth[AT_ONCE];
     for (int row = rect.top; row < rect.bottom; row++)
-        for (int column = rect.left; column < rect.right; column++) put_together(drawing, column, row, drawing->view->rgb);
+        for (int left = rect.left; left < rect.right; left += AT_ONCE) {
+            const int right = left + AT_ONCE < rect.right ? left + AT_ONCE : rect.right;
+            smooth_row(drawing->view, row, left, right, smooth);
+            for (int column = left; column < right; column++)
+                put_together(drawing, column, row, smooth[column - left], drawing->view->rgb);
+        }
 }
 
 static Rect block_rect(const View* view, int i, int j) {
@@ -1368,6 +1423,14 @@ static int draw_moving(Drawing* drawing) {
     return done;
 }
 
+/* Returns the slopes of rays from half a pixel before the first one to the last corner of a cell; NULL: no memory. */
+static double* make_slopes(int size, double centre, double focal) {
+    const int n = 2 * (size + CELL) + 1;
+    double* slopes = malloc(n * sizeof *slopes);
+    for (int k = 0; k < n && slopes; k++) slopes[k] = (0.5 * (k - 1) - centre) / focal;
+    return slopes ? slopes + 1 : NULL;
+}
+
 static int begin(Drawing* drawing, const Scene* scene, const ShadowMap* map, View* view) {
     memset(drawing, 0, sizeof *drawing);
     drawing->scene = scene, drawing->map = map, drawing->view = view;
@@ -1375,7 +1438,10 @@ static int begin(Drawing* drawing, const Scene* scene, const ShadowMap* map, Vie
     drawing->T_camera_link = malloc((scene->n_shapes + 1) * sizeof *drawing->T_camera_link);
     drawing->knots = malloc(2 * (size_t)cells_along(view) * N_KNOTS * sizeof *drawing->knots);
     drawing->sides = malloc(N_SIDES * sizeof *drawing->sides);
-    if (!drawing->T_camera_link || !drawing->knots || !drawing->sides) return 0;
+    drawing->slopes_right = make_slopes(view->width, view->cx, view->fx);
+    drawing->slopes_down = make_slopes(view->height, view->cy, view->fy);
+    if (!drawing->T_camera_link || !drawing->knots || !drawing->sides || !drawing->slopes_right || !drawing->slopes_down)
+        return 0;
     for (int k = 0; k < N_SIDES; k++) drawing->sides[k].face = -1;
     const double* T = view->T_camera_world;
     for (int k = 0; k < 3; k++) drawing->camera_axes[k] = (Four){(float)T[4 * k], (float)T[4 * k + 1], (float)T[4 * k + 2], 0.0f};
@@ -1397,7 +1463,11 @@ static int begin(Drawing* drawing, const Scene* scene, const ShadowMap* map, Vie
     return 1;
 }
 
-static void end(Drawing* drawing) { free(drawing->T_camera_link), free(drawing->knots), free(drawing->sides); }
+static void end(Drawing* drawing) {
+    free(drawing->T_camera_link), free(drawing->knots), free(drawing->sides);
+    if (drawing->slopes_right) free(drawing->slopes_right - 1);
+    if (drawing->slopes_down) free(drawing->slopes_down - 1);
+}
 
 /* Draws a picture. */
 EXPORT int raster_draw_picture(const Scene* scene, ShadowMap* map, View* view) {
@@ -1432,9 +1502,9 @@ static void read_geometry(Drawing* drawing, float* depth, int32_t* links, float*
     for (int row = 0; row < view->height; row++)
         for (int column = 0; column < view->width; column++) {
             const size_t pixel = (size_t)row * view->width + column;
-            const Seen seen = seen_at(view, pixel);
+            const Seen seen = seen_at(view, pixel, may_be_clear(view, column, row));
             const int32_t face = seen.clear >= 0 ? seen.clear : seen.face;
-            double z = INFINITY, scale = 0.0, d[3];
+            double z = INFINITY, scale = 0.0;
             links[pixel] = 0;
             if (face >= 0) {
                 if (face != last) {
@@ -1444,8 +1514,8 @@ static void read_geometry(Drawing* drawing, float* depth, int32_t* links, float*
                     corners_of(T, shape, face - shape->first_face, corners);
                     plane = plane_of((const float(*)[3])corners), last = face;
                 }
-                ray_at(view, column, row, d);
-                const double along = normal_along(&plane, d);
+                const double* n = plane.normal;
+                const double along = n[0] * drawing->slopes_right[2 * column] + n[1] * drawing->slopes_down[2 * row] + n[2];
                 z = plane.offset / along;
                 if (normals) scale = (along > 0.0 ? -1.0 : 1.0) / sqrt(plane.squared);
                 links[pixel] = shape->link_id;

@@ -29,7 +29,8 @@ typedef struct {
     const float* shadow_vertices;
     const int32_t* shadow_faces;
     const Texture* texture;                                                 /* NULL: none */
-    const float* radiance; /* (SKY_SIDE, SKY_SIDE, 3) light that it reflects, by direction; see octahedral_directions */
+    const float* radiance; /* (SKY_SIDE, SKY_SIDE, 3) light that it reflects, by direction, see octahedral_directions; and
+                              one number more, which is read but not used */
 } Shape;
 
 #define SKY_SIDE 65      /* rows of a map of the surroundings */
@@ -79,7 +80,7 @@ typedef struct {
 /* Nearest triangles of samples. */
 typedef struct {
     float *near, *kept_near;   /* inverse distances to the image plane [1/m] */
-    int32_t *face, *kept_face; /* numbers of triangles; -1: none */
+    int32_t *face, *kept_face; /* numbers of triangles; -1: none; and one more, which is read but not used */
 } Layer;
 
 /* The picture of one camera. Samples are a grid: the centres of pixels, with 4 samples a pixel also the middles between
@@ -103,6 +104,8 @@ typedef struct {
     int32_t n_kept;                               /* facets of what stands still */
     int32_t is_fine; /* whether more is looked at for darkened corners */
     Rect drawn; /* samples in which something moves */
+    Rect clear; /* samples of layers[1] that may not be empty */
+    float cleared, unused; /* distance that its other samples have, as in `near`; 0: not cleared yet */
 } View;
 
 #endif

@@ -155,6 +155,9 @@ class _View(ctypes.Structure):
         ("n_kept", _INT),
         ("is_fine", _INT),
         ("drawn", _Rect),
+        ("clear", _Rect),
+        ("cleared", _FLOAT),
+        ("unused", _FLOAT),
     ]
 
 
@@ -530,7 +533,7 @@ class _CameraView:
         self._arrays: dict[str, Array] = {}
         border = 1 if samples_along == 2 else 0
         along = max(samples_along, 1)
-        grid = (along * height + border, along * width + border)
+        n_samples = (along * height + border) * (along * width + border)
         self._struct = struct = _View(width=width, height=height, samples_along=along, has_clear=has_clear)
         struct.fx, struct.fy, struct.cx, struct.cy = pinhole.fx, pinhole.fy, pinhole.cx, pinhole.cy
         # memory that is never written is never taken from the system
@@ -545,7 +548,7 @@ class _CameraView:
             setattr(struct, key, array.ctypes.data)
         for number in range(1 + has_clear):
             for name in _LAYER:
-                array = np.empty(grid, dtype=np.float32 if "near" in name else np.int32)
+                array = np.empty(n_samples + 1, dtype=np.float32 if "near" in name else np.int32)  # four are read at once
                 self._arrays[f"{name}_{number}"] = array
                 setattr(struct.layers[number], name, array.ctypes.data)
 
@@ -616,9 +619,12 @@ def octahedral_directions(side: int) -> Array:
 
 @cache
 def _sky_map(roughness: float) -> Array:
-    """Returns the light (side, side, 3) float32 that a surface of a roughness reflects, by direction; 1: a matt one."""
+    """Returns the light (3 SKY_SIDE^2 + 1,) float32 that a surface of a roughness reflects, by direction; 1: a matt one.
+
+    The last number is not used: the renderer reads four at once.
+    """
     key = arrays_key(__file__, SKY_SIDE, np.array(roughness))
-    return kept_arrays("surroundings", key, lambda: {"light": _blur_sky(roughness)})["light"]
+    return np.append(kept_arrays("surroundings", key, lambda: {"light": _blur_sky(roughness)})["light"], np.float32(0.0))
 
 
 def _blur_sky(roughness: float) -> Array:
