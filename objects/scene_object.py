@@ -276,13 +276,19 @@ class ObjectKeypoints(Module):
             for link, points in by_link.items()
         }
         """By link: buffers of its K points, and the points (3, K, 1) in its frame [m]."""
+        self._last: dict[str, tuple[bytes, list[np.ndarray]]] = {}
+        """By link: its last frame, and the points (3,) there: most links do not move."""
 
     def _read_state(self) -> None:
         for link, (buffers, (x, y, z)) in self._points.items():
             frame = self._body.link_frame(link)
-            R = matrix_from_quat_xyzw(frame[3:])
-            # summed as in `multiply_in_order`, for all points at once
-            for buffer, point in zip(buffers, R[:, 0] * x + R[:, 1] * y + R[:, 2] * z + frame[:3], strict=True):
+            last, points = self._last.get(link, (b"", []))
+            if last != frame.tobytes():
+                R = matrix_from_quat_xyzw(frame[3:])
+                # summed as in `multiply_in_order`, for all points at once
+                points = list(R[:, 0] * x + R[:, 1] * y + R[:, 2] * z + frame[:3])
+                self._last[link] = frame.tobytes(), points
+            for buffer, point in zip(buffers, points, strict=True):
                 buffer.hold(point)
 
 

@@ -16,7 +16,7 @@ from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, split_components
 from unlatch.simcore.rng import sum_in_order
-from unlatch.simcore.urdf.model import Inertial, UrdfModel
+from unlatch.simcore.urdf.model import Inertial, Shape, ShapeKind, UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
 
 
@@ -134,7 +134,7 @@ class Solids:
             self._solids[link] = solids = tuple(
                 convex_solid(shape.T_link_shape @ piece.vertices)
                 for shape in self.model.links[link].collisions
-                for piece in split_components(shape_mesh(shape))  # a file of colliders holds several hulls
+                for piece in _pieces(shape)
             )
             self._spheres[link] = np.array([each.middle for each in solids]), np.array([each.radius for each in solids])
         return self._solids[link]
@@ -215,6 +215,12 @@ class Solids:
         if name not in poses:
             poses[name] = self.model.link_pose(name, positions)
         return poses[name]
+
+
+def _pieces(shape: Shape) -> list[TriangleMesh]:
+    """Returns the hulls of a collider: a file of colliders holds several."""
+    mesh = shape_mesh(shape)
+    return split_components(mesh) if shape.kind is ShapeKind.mesh else [mesh]
 
 
 def convex_solid(points: Array) -> ConvexSolid:

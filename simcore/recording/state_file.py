@@ -19,6 +19,11 @@ Array = np.ndarray
 _ACCEPTED = {"f": "biuf", "i": "biu", "b": "b"}
 
 
+def _may_change(value: ArrayLike, array: Array) -> bool:
+    """Whether the array of a value is one that somebody else may still write to."""
+    return array.flags.writeable and not isinstance(value, np.generic)
+
+
 class _Table:
     """Rows of one kind; the first row fixes keys, shapes and types."""
 
@@ -44,8 +49,8 @@ class _Table:
         given = [np.asarray(value) for value in row.values()]
         if [(value.dtype, value.shape) for value in given] != self._forms:
             given = [self._copy_value(key, value) for key, value in zip(row, given, strict=True)]
-        pairs = zip(row, given, strict=True)
-        self.rows.append({key: array.copy() if array.flags.writeable else array for key, array in pairs})
+        triples = zip(row.items(), given, strict=True)
+        self.rows.append({key: array.copy() if _may_change(value, array) else array for (key, value), array in triples})
 
     def _copy_value(self, key: str, given: Array) -> Array:
         if self.rows:
