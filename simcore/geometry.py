@@ -193,9 +193,21 @@ class Pose:
                 f"{list(position.shape)}. Give 9 and 3 numbers.",
                 shapes=(rotation.shape, position.shape),
             )
-        for name, array in (("R", rotation.reshape(3, 3)), ("p", position.reshape(3))):
-            array.setflags(write=False)
-            object.__setattr__(self, name, array)
+        self._hold(rotation.reshape(3, 3), position.reshape(3))
+
+    def _hold(self, R: Array, p: Array) -> None:
+        """Takes over a rotation (3, 3) and a position (3,) [m]."""
+        R.setflags(write=False)
+        p.setflags(write=False)
+        object.__setattr__(self, "R", R)
+        object.__setattr__(self, "p", p)
+
+    @classmethod
+    def _of(cls, R: Array, p: Array) -> Pose:
+        """Returns the pose of a new rotation (3, 3) and a new position (3,) [m], without copying them."""
+        pose = cls.__new__(cls)
+        pose._hold(R, p)
+        return pose
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"A Pose cannot be changed (tried to set '{name}'); make a new one.")
@@ -264,7 +276,7 @@ class Pose:
 
     def inverse(self) -> Pose:
         """Returns `T_b_a` of `T_a_b`."""
-        return Pose(self.R.T, -self.R.T @ self.p)
+        return Pose._of(self.R.T, -self.R.T @ self.p)
 
     @overload
     def __matmul__(self, other: Pose) -> Pose: ...
@@ -273,7 +285,7 @@ class Pose:
     def __matmul__(self, other: Pose | Array) -> Pose | Array:
         """Composes with a pose, or transforms points (3,) or (K, 3) [m]."""
         if isinstance(other, Pose):
-            return Pose(self.R @ other.R, self.R @ other.p + self.p)
+            return Pose._of(self.R @ other.R, self.R @ other.p + self.p)
         points = np.asarray(other, dtype=float)
         return points @ self.R.T + self.p
 
