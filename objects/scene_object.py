@@ -203,11 +203,11 @@ class SceneObject(Module):
         return {name: self.pose_error.estimate_frame(T_world_root, T) for name, T in self.frames(part).items()}
 
     def _read_state(self) -> None:
-        frame = self.body.link_frame(self.body.root_link)
+        T_world_root = self.body.root_pose()
         positions, velocities = self.body.read_state().joints[:2].copy()
         self._hold(
-            root_position=frame[:3].copy(),
-            root_quat_xyzw=frame[3:].copy(),
+            root_position=T_world_root.p,
+            root_quat_xyzw=T_world_root.quat_xyzw,
             joint_positions=positions,
             joint_velocities=velocities,
         )

@@ -19,11 +19,6 @@ Array = np.ndarray
 _ACCEPTED = {"f": "biuf", "i": "biu", "b": "b"}
 
 
-def _may_change(value: ArrayLike, array: Array) -> bool:
-    """Whether the array of a value is one that somebody else may still write to."""
-    return array.flags.writeable and not isinstance(value, np.generic)
-
-
 class _Table:
     """Rows of one kind; the first row fixes keys, shapes and types."""
 
@@ -46,11 +41,14 @@ class _Table:
                     keys=odd,
                 )
             row = {key: row[key] for key in self.rows[0]}
-        given = [np.asarray(value) for value in row.values()]
+        # what nobody can write to any more needs no copy
+        given = [
+            value if type(value) is np.ndarray and not value.flags.writeable else np.array(value)
+            for value in row.values()
+        ]
         if [(value.dtype, value.shape) for value in given] != self._forms:
             given = [self._copy_value(key, value) for key, value in zip(row, given, strict=True)]
-        triples = zip(row.items(), given, strict=True)
-        self.rows.append({key: array.copy() if _may_change(value, array) else array for (key, value), array in triples})
+        self.rows.append(dict(zip(row, given, strict=True)))
 
     def _copy_value(self, key: str, given: Array) -> Array:
         if self.rows:
