@@ -11,7 +11,7 @@ from unlatch.objects.annotation_entries import Catch, Gasket, Region
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_force_values import handle_lever_m
 from unlatch.simcore.closing_profile import DRAWING_SPEED_M_S
-from unlatch.simcore.geometry import Pose, matrix_from_quat_xyzw, multiply_in_order
+from unlatch.simcore.geometry import Pose, matrix_from_quat_xyzw
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
 from unlatch.simcore.sim.joint_mechanisms import ClosedStop
@@ -203,11 +203,11 @@ class SceneObject(Module):
         return {name: self.pose_error.estimate_frame(T_world_root, T) for name, T in self.frames(part).items()}
 
     def _read_state(self) -> None:
-        frame = self.body.link_frame(self.body.root_link)
+        T_world_root = self.body.root_pose()
         positions, velocities = self.body.read_state().joints[:2].copy()
         self._hold(
-            root_position=frame[:3].copy(),
-            root_quat_xyzw=frame[3:].copy(),
+            root_position=T_world_root.p,
+            root_quat_xyzw=T_world_root.quat_xyzw,
             joint_positions=positions,
             joint_velocities=velocities,
         )
@@ -267,16 +267,29 @@ class ObjectKeypoints(Module):
         self._body = owner.body
         found = owner.asset.articulation.part(part)
         links = {"link": found.link, "base": found.base, "obj": owner.body.root_link}
-        self._points = {name: (links[point.frame], point.xyz) for name, point in found.keypoints.items()}
-        """Link, and the point (3,) in its frame [m], by name."""
-        for name in self._points:
+        by_link: dict[str, dict[str, np.ndarray]] = {}
+        for name, point in found.keypoints.items():
+            by_link.setdefault(links[point.frame], {})[name] = point.xyz
             setattr(self, name, Buffer())
+        self._points = {
+            link: ([self._buffers[name] for name in points], np.array(list(points.values())).T[..., None])
+            for link, points in by_link.items()
+        }
+        """By link: buffers of its K points, and the points (3, K, 1) in its frame [m]."""
+        self._last: dict[str, tuple[bytes, list[np.ndarray]]] = {}
+        """By link: its last frame, and the points (3,) there: most links do not move."""
 
     def _read_state(self) -> None:
-        frames = {link: self._body.link_frame(link) for link, _ in self._points.values()}
-        rotations = {link: matrix_from_quat_xyzw(frame[3:]) for link, frame in frames.items()}
-        for name, (link, xyz) in self._points.items():
-            self._buffers[name].hold(multiply_in_order(rotations[link], xyz) + frames[link][:3])
+        for link, (buffers, (x, y, z)) in self._points.items():
+            frame = self._body.link_frame(link)
+            last, points = self._last.get(link, (b"", []))
+            if last != frame.tobytes():
+                R = matrix_from_quat_xyzw(frame[3:])
+                # summed as in `multiply_in_order`, for all points at once
+                points = list(R[:, 0] * x + R[:, 1] * y + R[:, 2] * z + frame[:3])
+                self._last[link] = frame.tobytes(), points
+            for buffer, point in zip(buffers, points, strict=True):
+                buffer.hold(point)
 
 
 def closed_stop(part: Part, model: UrdfModel) -> ClosedStop | None:

@@ -175,6 +175,7 @@ def _keypoint_problems(part: Part, model: UrdfModel, *, size_m: float) -> list[s
     if problems:
         return problems
     allowed = max(ON_PART_M, ON_PART_SHARE * size_m)
+    shapes_of = {link: rigid_shapes(model, link) for link in (part.link, part.base)}
     for name in ("articulated_object_head", "link_contact_point", "base_contact_point"):
         keypoint = part.keypoints[name]
         wanted = "base" if name.startswith("base") else "link"
@@ -185,7 +186,7 @@ def _keypoint_problems(part: Part, model: UrdfModel, *, size_m: float) -> list[s
             problems.append(f"keypoint '{name}' is in frame '{keypoint.frame}', expected '{wanted}'.")
             continue
         link = part.base if wanted == "base" else part.link
-        shapes = rigid_shapes(model, link)
+        shapes = shapes_of[link]
         if not shapes and wanted == "base":
             continue  # a part that slides on something invisible has nothing to press against
         slack = allowed

@@ -94,6 +94,8 @@ class Arm(Module):
         self.gripper_opening = Buffer()
         self.gripper_target = Buffer()
         self._servo = self.drives.servo
+        self._rows, self._finger_rows = body.rows_of(cfg.joints), body.rows_of(gripper.joints)
+        """Rows of the joints of the arm and of the fingers among the movable joints of the body."""
         self._planned_from: Array | None = None
         self._gripper_target_m = gripper.max_width_m
         self._finger_targets = (math.nan, np.zeros(0))
@@ -118,7 +120,7 @@ class Arm(Module):
     @property
     def q(self) -> Array:
         """(n,) joint positions now [rad]."""
-        return self._body.joint_positions(self.cfg.joints)
+        return self._body.read_state().q[self._rows]
 
     @property
     def q_read(self) -> Array:
@@ -152,7 +154,7 @@ class Arm(Module):
     @property
     def gripper_opening_m(self) -> float:
         """Opening between the pads now [m]."""
-        return self.cfg.gripper.width(self._body.joint_positions(self.cfg.gripper.joints))
+        return self.cfg.gripper.width(self._body.read_state().q[self._finger_rows])
 
     @property
     def T_base_ee(self) -> Pose:
@@ -215,7 +217,7 @@ class Arm(Module):
     def _read_state(self) -> None:
         gripper, body = self.cfg.gripper, self._body
         joints = body.read_state().joints  # (3, J) positions, velocities, efforts
-        arm, fingers = joints[:, body.rows_of(self.cfg.joints)], joints[:, body.rows_of(gripper.joints)]
+        arm, fingers = joints[:, self._rows], joints[:, self._finger_rows]
         frame = body.link_frame(self.cfg.ee_link)
         ee_position, R_world_ee = frame[:3].copy(), matrix_from_quat_xyzw(frame[3:])
         quat_xyzw = quat_xyzw_from_matrix(R_world_ee)

@@ -68,7 +68,8 @@ def matrix_from_quat_xyzw(quat_xyzw: ArrayLike) -> Array:
 def matrices_from_quats_xyzw(quats_xyzw: ArrayLike) -> Array:
     """Returns the rotations (n, 3, 3) of unit quaternions (n, 4): those of `matrix_from_quat_xyzw`, to the bit."""
     quats = np.asarray(quats_xyzw, dtype=float)
-    x, y, z, w = quats.T / _lengths(quats)
+    x, y, z, w = quats.T
+    x, y, z, w = quats.T / np.sqrt(x * x + y * y + z * z + w * w)
     xx, yy, zz, xy, xz, yz, xw, yw, zw = x * x, y * y, z * z, x * y, x * z, y * z, x * w, y * w, z * w
     rotations = np.empty((len(quats), 3, 3))
     rotations[:, 0, 0], rotations[:, 0, 1], rotations[:, 0, 2] = 1 - 2 * (yy + zz), 2 * (xy - zw), 2 * (xz + yw)
@@ -85,30 +86,25 @@ def quat_xyzw_from_matrix(R: ArrayLike) -> Array:
     candidates = (m[0][0], m[1][1], m[2][2], trace)
     k = candidates.index(max(candidates))
     if k == 3:
-        q = np.array((m[2][1] - m[1][2], m[0][2] - m[2][0], m[1][0] - m[0][1], 1 + trace))
+        q = [m[2][1] - m[1][2], m[0][2] - m[2][0], m[1][0] - m[0][1], 1 + trace]
     else:
         i, j, l = k, (k + 1) % 3, (k + 2) % 3  # noqa: E741 - cyclic indices of the matrix
-        q = np.empty(4)
+        q = [0.0] * 4
         q[i] = 1 + m[i][i] - m[j][j] - m[l][l]
         q[j] = m[j][i] + m[i][j]
         q[l] = m[l][i] + m[i][l]
         q[3] = m[l][j] - m[j][l]
-    q /= _lengths(q[None])
-    return -q if q[3] < 0 else q
-
-
-def _lengths(quats: Array) -> Array:
-    """Returns the lengths (n,) of quaternions (n, 4), summed in one order, whatever n and the processor are."""
-    x, y, z, w = quats.T
-    found: Array = np.sqrt(x * x + y * y + z * z + w * w)
-    return found
+    x, y, z, w = q
+    n = math.sqrt(x * x + y * y + z * z + w * w)
+    n = -n if w < 0.0 else n
+    return np.array([x / n, y / n, z / n, w / n])
 
 
 def multiply_in_order(A: Array, B: Array) -> Array:
     """Returns a matrix (3, 3) times (3,) or (3, 3) numbers, summed in one order, whatever the processor is."""
-    first, second, third = (np.multiply.outer(A[:, k], B[k]) for k in range(3))
-    product: Array = first + second + third
-    return product
+    products: Array = A * B if B.ndim == 1 else A[:, :, None] * B
+    found: Array = products[:, 0] + products[:, 1] + products[:, 2]
+    return found
 
 
 def matrix_from_rpy(rpy: ArrayLike) -> Array:
@@ -197,9 +193,21 @@ class Pose:
                 f"{list(position.shape)}. Give 9 and 3 numbers.",
                 shapes=(rotation.shape, position.shape),
             )
-        for name, array in (("R", rotation.reshape(3, 3)), ("p", position.reshape(3))):
-            array.setflags(write=False)
-            object.__setattr__(self, name, array)
+        self._hold(rotation.reshape(3, 3), position.reshape(3))
+
+    def _hold(self, R: Array, p: Array) -> None:
+        """Takes over a rotation (3, 3) and a position (3,) [m]."""
+        R.setflags(write=False)
+        p.setflags(write=False)
+        object.__setattr__(self, "R", R)
+        object.__setattr__(self, "p", p)
+
+    @classmethod
+    def _of(cls, R: Array, p: Array) -> Pose:
+        """Returns the pose of a new rotation (3, 3) and a new position (3,) [m], without copying them."""
+        pose = cls.__new__(cls)
+        pose._hold(R, p)
+        return pose
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"A Pose cannot be changed (tried to set '{name}'); make a new one.")
@@ -268,7 +276,7 @@ class Pose:
 
     def inverse(self) -> Pose:
         """Returns `T_b_a` of `T_a_b`."""
-        return Pose(self.R.T, -self.R.T @ self.p)
+        return Pose._of(self.R.T, -self.R.T @ self.p)
 
     @overload
     def __matmul__(self, other: Pose) -> Pose: ...
@@ -277,7 +285,7 @@ class Pose:
     def __matmul__(self, other: Pose | Array) -> Pose | Array:
         """Composes with a pose, or transforms points (3,) or (K, 3) [m]."""
         if isinstance(other, Pose):
-            return Pose(self.R @ other.R, self.R @ other.p + self.p)
+            return Pose._of(self.R @ other.R, self.R @ other.p + self.p)
         points = np.asarray(other, dtype=float)
         return points @ self.R.T + self.p
 

@@ -114,6 +114,8 @@ class Module:
         self._children: dict[str, Module] = {}
         self._selected: dict[tuple[frozenset[str] | None, frozenset[str]], tuple[int, list[tuple[str, Buffer]]]] = {}
         """What `_select_buffers` has found by tags, after the value of `_changes` for which it is valid."""
+        self._readers: tuple[int, list[Module]] = (-1, [])
+        """The modules of the tree that read the simulation, after the value of `_changes` for which it is valid."""
 
     def __setattr__(self, name: str, value: object) -> None:
         if not name.startswith("_"):
@@ -162,9 +164,17 @@ class Module:
 
     def update_state(self) -> None:
         """Reads the simulation into the buffers of this module and of all modules below it."""
-        self._read_state()
+        if self._readers[0] != Module._changes:
+            self._readers = Module._changes, list(self._find_readers())
+        for module in self._readers[1]:
+            module._read_state()
+
+    def _find_readers(self) -> Iterator[Module]:
+        """Yields the modules of the tree that have a `_read_state` of their own."""
+        if type(self)._read_state is not Module._read_state:
+            yield self
         for child in self._children.values():
-            child.update_state()
+            yield from child._find_readers()
 
     def write_replay_data(self) -> None:
         """Writes the buffers of this module and of all modules below it into the simulation."""

@@ -150,16 +150,21 @@ class ManipCommand:
 
         The first one is repeated where the motion is shorter. `widest_m` is the largest opening of the gripper.
         """
+        widths_m = self._widths(widest_m)
+        return None if widths_m is None else widths_m[np.maximum(np.arange(count) - count + len(widths_m), 0)]
+
+    def opening(self, row: int, count: int, widest_m: float) -> float | None:
+        """Returns `openings(count, widest_m)[row]`; None: it stays as it is."""
+        widths_m = self._widths(widest_m)
+        return None if widths_m is None else float(widths_m[max(row - count + len(widths_m), 0)])
+
+    def _widths(self, widest_m: float) -> Array | None:
+        """Returns the openings (N,) of the gripper in the last rows of its motion [m]; None: it stays as it is."""
         if self.motion is not None and self.motion.gripper_m is not None:
-            widths_m = np.atleast_1d(self.motion.gripper_m)
-        elif self.kind is ManipKind.open_gripper:
-            widths_m = np.array([float(self.params.get("width_m", widest_m))])
-        elif self.kind is ManipKind.close_gripper:
-            widths_m = np.zeros(1)
-        else:
-            return None
-        found: Array = widths_m[np.maximum(np.arange(count) - count + len(widths_m), 0)]
-        return found
+            return np.atleast_1d(self.motion.gripper_m)
+        if self.kind is ManipKind.open_gripper:
+            return np.array([float(self.params.get("width_m", widest_m))])
+        return np.zeros(1) if self.kind is ManipKind.close_gripper else None
 
     def as_tuple(self) -> tuple[Array, Array, str, dict[str, Any]]:
         """`(p (3,), quat_wxyz (4,), name, params)` in the arm's base frame: the form that other systems use."""
@@ -204,8 +209,8 @@ class CommandExecutor:
         """
         self._arm = arm
         self._forward = forward
-        self._last_path: tuple[Array, int] = (np.zeros((0, 0)), 0)
-        """The motion of the last frame, and its row."""
+        self._last_path: tuple[list[Array], int] = ([], 0)
+        """The motions, one after the other, that the arm was on in the last frame, and its row among their rows."""
         self.last_phase = Phase.idle
         """Phase of the last frame, also after `stop`."""
         self._pose_cache: tuple[Array, list[Pose]] = (np.zeros((0, 0)), [])
@@ -274,14 +279,14 @@ class CommandExecutor:
             if motion is not None and len(motion):
                 path, frame = motion.q, min(self._frame, len(motion) - 1)
                 self._q = path[frame]
-            widths_m = command.openings(len(path), self._arm.cfg.gripper.max_width_m)
-            if widths_m is not None:
-                self._gripper_m = float(widths_m[frame])
+            opening_m = command.opening(frame, len(path), self._arm.cfg.gripper.max_width_m)
+            if opening_m is not None:
+                self._gripper_m = opening_m
             self._frame += 1
             self._openings_m.append(self._arm.gripper_opening_m)
             self._q_before = self._arm.q_read
         before, after = self._neighbours(command)
-        self._last_path = (np.vstack([*before, path, *after]), frame + sum(map(len, before)))
+        self._last_path = [*before, path, *after], frame + sum(map(len, before))
         self.last_phase = self.phase
         return ArmAction(np.array(self._q), self._gripper_m, self._tool_poses(path)[frame])
 
@@ -298,7 +303,7 @@ class CommandExecutor:
 
     def _tool_poses(self, path: Array) -> list[Pose]:
         """Returns `T_base_ee` at joints (B, n) [rad]; a whole motion is computed at once."""
-        if not np.array_equal(self._pose_cache[0], path):
+        if self._pose_cache[0] is not path and not np.array_equal(self._pose_cache[0], path):
             self._pose_cache = (path, [Pose(R, p) for R, p in zip(*self._forward(path), strict=True)])
         return self._pose_cache[1]
 
@@ -378,7 +383,7 @@ class CommandExecutor:
         For an arm that something else has moved: `braking_path` then leads it to rest.
         """
         q = self._arm.q_target
-        self._last_path = (q + np.arange(-1, frames)[:, None] * (q - q_before), 1)
+        self._last_path = [q + np.arange(-1, frames)[:, None] * (q - q_before)], 1
         self.last_phase = Phase.transit
 
     def braking_path(self, frames: int) -> Array:
@@ -386,7 +391,8 @@ class CommandExecutor:
 
         They are parallel to the motion where the executed targets are off it; empty if nothing moves.
         """
-        path, row = self._last_path
+        motions, row = self._last_path
+        path = np.vstack([np.zeros((0, len(self._q))), *motions])
         if row == 0 or row >= len(path) - 1:
             return np.zeros((0, len(self._q)))
         rates = 1.0 - (np.arange(frames) + 0.5) / frames

@@ -206,7 +206,7 @@ class Term(ABC):
         return self._names_of_kind("object keypoint")
 
     def _names_of_kind(self, kind: str) -> dict[str, str]:
-        named = {item.name: getattr(self, item.name) for item in fields(self) if item.metadata.get("kind") == kind}
+        named = {name: getattr(self, name) for name in _fields_of_kind(type(self), kind)}
         return {key: value for key, value in named.items() if value is not None}
 
     def to_plain(self) -> dict[str, Any]:
@@ -221,6 +221,12 @@ class Term(ABC):
     def label(self) -> str:
         """Name of this term in messages."""
         return str(getattr(self, "name", "") or self.TYPE)
+
+
+@lru_cache(maxsize=64)
+def _fields_of_kind(cls: type[Term], kind: str) -> tuple[str, ...]:
+    """Returns the names of the fields of a term that hold names of a kind."""
+    return tuple(item.name for item in fields(cls) if item.metadata.get("kind") == kind)
 
 
 def read_term(cls: type[T], entry: Mapping[str, Any], *, where: str) -> T:

@@ -16,7 +16,7 @@ from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, split_components
 from unlatch.simcore.rng import sum_in_order
-from unlatch.simcore.urdf.model import Inertial, UrdfModel
+from unlatch.simcore.urdf.model import Inertial, Shape, ShapeKind, UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
 
 
@@ -116,19 +116,10 @@ class Solids:
     def __init__(self, model: UrdfModel) -> None:
         """Takes an object with convex mesh colliders, as in converted and generated objects."""
         self.model = model
-        self._solids = {
-            name: [
-                convex_solid(shape.T_link_shape @ piece.vertices)
-                for shape in link.collisions
-                for piece in split_components(shape_mesh(shape))  # a file of colliders holds several hulls
-            ]
-            for name, link in model.links.items()
-        }
-        self._spheres = {
-            name: (np.array([each.middle for each in solids]), np.array([each.radius for each in solids]))
-            for name, solids in self._solids.items()
-        }
-        """(S, 3) centres and (S,) radii of the bounding spheres, by link."""
+        self._solids: dict[str, tuple[ConvexSolid, ...]] = {}
+        """By link; a link is read when it is first asked for."""
+        self._spheres: dict[str, tuple[Array, Array]] = {}
+        """(S, 3) centres and (S,) radii of the bounding spheres, by link that was read."""
         self._link_poses: dict[tuple[tuple[str, float], ...], dict[str, Pose]] = {}
         """Poses of links, by joint positions: a search asks thousands of times with the same ones."""
 
@@ -139,17 +130,24 @@ class Solids:
 
     def of_link(self, link: str) -> tuple[ConvexSolid, ...]:
         """Returns the solids of a link, in its frame."""
-        return tuple(self._solids[link])
+        if link not in self._solids:
+            self._solids[link] = solids = tuple(
+                convex_solid(shape.T_link_shape @ piece.vertices)
+                for shape in self.model.links[link].collisions
+                for piece in _pieces(shape)
+            )
+            self._spheres[link] = np.array([each.middle for each in solids]), np.array([each.radius for each in solids])
+        return self._solids[link]
 
     def vertices(self, link: str) -> Array:
         """Returns corners (N, 3) of a link's solids, in its frame [m]."""
-        return np.concatenate([solid.vertices for solid in self._solids[link]] or [np.zeros((0, 3))])
+        return np.concatenate([solid.vertices for solid in self.of_link(link)] or [np.zeros((0, 3))])
 
     def top_heights(self, link: str, T_root_link: Pose) -> list[float]:
         """Returns the heights of the upward faces of a link's solids, in the root frame [m]."""
         return [
             float((T_root_link @ solid.vertices)[:, 2].max())
-            for solid in self._solids[link]
+            for solid in self.of_link(link)
             if np.any(solid.normals @ T_root_link.R[2] > 0.999)  # cosine of the largest tilt of a horizontal face
         ]
 
@@ -159,7 +157,7 @@ class Solids:
         The plane has a unit normal (3,), and `at` is its distance from the link's origin [m].
         """
         found = [np.zeros((0, 3))]
-        for solid in self._solids[link]:
+        for solid in self.of_link(link):
             height = solid.vertices @ normal - at
             over = height >= 0.0
             above, below = solid.vertices[over], solid.vertices[~over]
@@ -194,8 +192,8 @@ class Solids:
         low, high = boxes[:, 0] - margin_m, boxes[:, 1] + margin_m
         middle = (low.min(axis=0) + high.max(axis=0)) / 2
         reach = float(np.linalg.norm(high.max(axis=0) - middle))
-        for name, solids in self._solids.items():
-            if name == without or only not in (None, name) or not solids:
+        for name in self.model.links:
+            if name == without or only not in (None, name) or not (solids := self.of_link(name)):
                 continue
             T_box_link = T_root_box.inverse() @ self._link_pose(name, positions)
             middles, radii = self._spheres[name]
@@ -217,6 +215,12 @@ class Solids:
         if name not in poses:
             poses[name] = self.model.link_pose(name, positions)
         return poses[name]
+
+
+def _pieces(shape: Shape) -> list[TriangleMesh]:
+    """Returns the hulls of a collider: a file of colliders holds several."""
+    mesh = shape_mesh(shape)
+    return split_components(mesh) if shape.kind is ShapeKind.mesh else [mesh]
 
 
 def convex_solid(points: Array) -> ConvexSolid:

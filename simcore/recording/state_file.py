@@ -41,11 +41,14 @@ class _Table:
                     keys=odd,
                 )
             row = {key: row[key] for key in self.rows[0]}
-        given = [np.asarray(value) for value in row.values()]
+        # what nobody can write to any more needs no copy
+        given = [
+            value if type(value) is np.ndarray and not value.flags.writeable else np.array(value)
+            for value in row.values()
+        ]
         if [(value.dtype, value.shape) for value in given] != self._forms:
             given = [self._copy_value(key, value) for key, value in zip(row, given, strict=True)]
-        pairs = zip(row, given, strict=True)
-        self.rows.append({key: array.copy() if array.flags.writeable else array for key, array in pairs})
+        self.rows.append(dict(zip(row, given, strict=True)))
 
     def _copy_value(self, key: str, given: Array) -> Array:
         if self.rows:

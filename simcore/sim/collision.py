@@ -406,11 +406,11 @@ class BulletCollisionChecker:
         if len(values) != len(indices):
             raise WorldError(f"The arm has {len(indices)} joints, got {len(values)} positions. Give one per joint.")
         if gripper is not None:
-            indices, values = [*indices, *self._finger_indices], [*values, *model.fingers(gripper)]
+            indices, values = [*indices, *self._finger_indices], [*values, *map(float, model.fingers(gripper))]
         p.resetJointStatesMultiDof(
             robot.body_id,
             indices,
-            [[float(value)] for value in values],
+            [[value] for value in values],
             [[0.0]] * len(indices),
             physicsClientId=self._world.client,
         )
@@ -423,10 +423,10 @@ class BulletCollisionChecker:
         table.
         """
         robot, _ = self._get_loaded()
-        fixed = {body.body_id for body in self._obstacles.values() if not body.joints}
-        for other in (*(body.body_id for body in self._obstacles.values()), *self._swept):
+        bodies = [(body.body_id, not body.joints) for body in self._obstacles.values()]
+        for other, is_fixed in (*bodies, *((copy, False) for copy in self._swept)):
             for point in p.getClosestPoints(robot.body_id, other, distance_m, physicsClientId=self._world.client):
-                if point[3] >= 0 and not (other in fixed and point[3] in self._mounted):
+                if point[3] >= 0 and not (is_fixed and point[3] in self._mounted):
                     yield point
 
     def _find_part_collision(self) -> LinkCollision | None:

@@ -24,6 +24,8 @@ PairsIn = Callable[[str, int], tuple[dict[Pair, float], int, float]]
 """Takes the name of a view and the place of a physics step among those that are sampled together; returns the forces of
 the view's pairs in it [N], its number in the world, and its time [s]."""
 
+_NO_FORCE = np.zeros(())
+"""The value of buffers of forces in a frame without any, like most."""
 SUSTAINED_S = 0.02
 """A force is sustained if it lasts for longer than this without a break [s]; our own. Shorter forces are impacts: how
 high they are depends on the solver and on the stiffness of two faces, which nobody has measured."""
@@ -97,16 +99,20 @@ class ContactView(Module):
 
     def note_pair(self, link: str, *, bears_force: bool, without_force: int) -> None:
         """Notes whether a pair with this link of the robot bore a force in this frame, and in how many steps none."""
-        self.zero_force_points += without_force
+        if without_force:
+            self.zero_force_points += without_force
         if bears_force:
             self._links.add(link)
 
     def end_frame(self) -> None:
         """Writes the frame's largest and mean force to the buffers."""
-        self.force_max_n.hold(np.array(max(self._frame, default=0.0)))
-        self.force_mean_n.hold(np.array(np.add.reduce(self._frame) / max(1, len(self._frame))))
+        largest = max(self._frame, default=0.0)
+        mean = _NO_FORCE if largest == 0.0 else np.array(np.add.reduce(self._frame) / len(self._frame))
+        self.force_max_n.hold(_NO_FORCE if largest == 0.0 else np.array(largest))
+        self.force_mean_n.hold(mean)
         self._frame.clear()
-        self.touching_links = frozenset(self._links)
+        if self._links != self.touching_links:
+            self.touching_links = frozenset(self._links)
         self._links.clear()
 
 
@@ -170,7 +176,7 @@ class ObjectView(ContactView):
     def end_frame(self) -> None:
         """Writes the frame's forces to the buffers."""
         super().end_frame()
-        self.force_sustained_n.hold(np.array(self._sustained_n))
+        self.force_sustained_n.hold(np.array(self._sustained_n) if self._sustained_n else _NO_FORCE)
         self._sustained_n = 0.0
 
 
@@ -226,17 +232,17 @@ class FingerLoads(Module):
         """Writes the frame's forces to the buffers."""
         n = self.sustained_steps
         in_frame = [max(forces_n, default=0.0) for forces_n in self.frame_forces_n]
-        self.force_max_n.set_value(max(in_frame, default=0.0))
-        self.force_mean_n.set_value(sum_in_order(in_frame) / max(1, len(in_frame)))
-        starts = range(len(self._steps) - n + 1)
-        by_finger = [
-            max((min(forces_n[start : start + n]) for start in starts), default=0.0)
-            for forces_n in zip(*self._steps, strict=True)
-        ]
-        largest = max(by_finger, default=0.0)
-        self.force_sustained_n.set_value(largest)
-        self.sustained_on = by_finger.index(largest) if by_finger else 0
-        self._steps = self._steps[max(0, len(self._steps) - n + 1) :]
+        largest, by_finger = max(in_frame, default=0.0), [0.0]
+        if largest > 0.0 and len(self._steps) >= n:
+            forces = np.array(self._steps)  # (S, F)
+            starts = len(forces) - n + 1
+            by_finger = np.minimum.reduce([forces[k : k + starts] for k in range(n)]).max(axis=0).tolist()
+        sustained = max(by_finger)
+        self.force_max_n.hold(np.array(largest) if largest else _NO_FORCE)
+        self.force_mean_n.hold(np.array(sum_in_order(in_frame) / len(in_frame)) if largest else _NO_FORCE)
+        self.force_sustained_n.hold(np.array(sustained) if sustained else _NO_FORCE)
+        self.sustained_on = by_finger.index(sustained)
+        del self._steps[: max(0, len(self._steps) - n + 1)]
         self._earlier_steps = len(self._steps)
 
 
@@ -313,9 +319,8 @@ class ContactMonitor:
             for row in core.rows().tolist():
                 if row[5] < 0 and not table.knows(row[1:5]):
                     self._add_contact(table, row[1:5])
-        force = table.pair_force  # (steps, pairs)
-        bears, without = (force > 0.0).any(axis=0).tolist(), (force == 0.0).sum(axis=0).tolist()
-        for (pair, seen_by), bears_force, without_force in zip(self._pairs, bears, without, strict=True):
+        for (pair, seen_by), in_steps in zip(self._pairs, table.pair_force.T.tolist(), strict=True):
+            bears_force, without_force = max(in_steps) > 0.0, in_steps.count(0.0)
             if bears_force or without_force:
                 for view in seen_by:
                     view.note_pair(pair[0], bears_force=bears_force, without_force=without_force)

@@ -102,6 +102,8 @@ class DriveGroup:
         """Joints with a spring that pulls to where it was attached, or to a target."""
         self._stuck: set[str] = set()
         self._changed: set[str] = set()
+        self._max_velocity: dict[tuple[str, ...], Array] = {}
+        """What `max_velocity` has returned by joints since the last change of a drive."""
         self.gates: JointGates | None = None
         """What holds, pushes and pulls its joints beside their drives; None: nothing does."""
         self.closed_stops: dict[str, ClosedStop] = {}
@@ -138,7 +140,10 @@ class DriveGroup:
 
     def max_velocity(self, names: Sequence[str]) -> Array:
         """Returns (n,) largest speed of joints [rad/s or m/s]."""
-        return np.array([self.drives[name].max_velocity for name in names])
+        key = tuple(names)
+        if key not in self._max_velocity:
+            self._max_velocity[key] = np.array([self.drives[name].max_velocity for name in names])
+        return self._max_velocity[key]
 
     def change(self, field: str, names: Sequence[str], values: Sequence[float]) -> None:
         """Changes a field of some joints' drives; targets, holds and positions stay.
@@ -152,6 +157,7 @@ class DriveGroup:
             WorldError: A value is out of range, or needs a world and the group has none.
         """
         drives, servos, gains_changed = self.drives, False, False
+        self._max_velocity.clear()
         for name, value in zip(names, values, strict=True):
             old = drives[name]
             if getattr(old, field) == value:

@@ -6,6 +6,7 @@ The rates of frames, control and physics are in `WorldCfg` (`simcore/sim/world.p
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +18,7 @@ from unlatch.simcore.sim.scene import NOT_RECORDED
 from unlatch.skills.commands import Phase
 from unlatch.skills.skill import Skill
 from unlatch.workflows.episode.judge import Judge
-from unlatch.workflows.episode.scene import EpisodeScene, kinematics_of
+from unlatch.workflows.episode.scene import EpisodeScene
 
 if TYPE_CHECKING:
     from unlatch.workflows.episode.randomization import EpisodeRandomization
@@ -54,10 +55,18 @@ def status_values(judge: Judge, statuses: Mapping[str, ArmStatus], arms: Sequenc
 
 def _arm_values(prefix: str, index: int, status: ArmStatus) -> dict[str, Any]:
     return {
-        f"{prefix}.index": np.int64(index),
-        f"{prefix}.command_index": np.int64(status.command_index),
-        f"{prefix}.phase": np.int64(status.phase.value),
+        f"{prefix}.index": _whole_number(index),
+        f"{prefix}.command_index": _whole_number(status.command_index),
+        f"{prefix}.phase": _whole_number(status.phase.value),
     }
+
+
+@lru_cache(maxsize=256)
+def _whole_number(value: int) -> np.ndarray:
+    """Returns a small number as a read-only array, which the rows of a record share."""
+    array = np.array(value, dtype=np.int64)
+    array.setflags(write=False)
+    return array
 
 
 class FrameLoop:
@@ -110,10 +119,9 @@ class FrameLoop:
 
     def idle_actions(self) -> dict[str, ArmAction]:
         """Returns the action of each arm in which it keeps its targets."""
-        robot = self._scene.robot
         return {
-            name: ArmAction.of(arm.q_target, arm.gripper_target_m, kinematics_of(robot.cfg, arm.cfg).fk)
-            for name, arm in robot.arms.items()
+            name: ArmAction.of(arm.q_target, arm.gripper_target_m, self._scene.kinematics[name].fk)
+            for name, arm in self._scene.robot.arms.items()
         }
 
     def stand_still(self, frames: int) -> None:

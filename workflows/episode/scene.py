@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +145,11 @@ class EpisodeScene:
     def __post_init__(self) -> None:
         self._turned_contacts = TurnedContacts(self.robot.body)
 
+    @cached_property
+    def kinematics(self) -> Mapping[str, Kinematics]:
+        """From the base to the ee link, by arm; to find the model of a robot takes longer than its pose."""
+        return {name: kinematics_of(self.robot.cfg, arm.cfg) for name, arm in self.robot.arms.items()}
+
     def hold_flags(self, held: Mapping[str, frozenset[str]]) -> dict[str, tuple[bool, ...]]:
         """Returns which joints of every object are held, as an action has them."""
         return {
@@ -228,12 +233,12 @@ class EpisodeScene:
     def action_at(self, arrays: Mapping[str, np.ndarray], index: int) -> Action:
         """Reads the action of one row of a record."""
         arms = {}
-        for name, arm in self.robot.arms.items():
+        for name in self.robot.arms:
             prefix = f"actions.{self.robot.cfg.name}.{name}"
             arms[name] = ArmAction.of(
                 arrays[f"{prefix}.joint_targets"][index],
                 float(arrays[f"{prefix}.gripper_target"][index][0]),
-                kinematics_of(self.robot.cfg, arm.cfg).fk,
+                self.kinematics[name].fk,
             )
         flags = iter(arrays["actions.hold"][index] > 0.5)
         hold = {name: tuple(bool(next(flags)) for _ in item.joint_names) for name, item in self.objects.items()}

@@ -111,7 +111,7 @@ class SkillRun:
         in_conditions = {str(item[key]) for item in self.conditions for key in ("object", "of") if item.get(key)}
         return {self.object_name} | in_conditions
 
-    @property
+    @cached_property
     def arm(self) -> str:
         """The arm that acts."""
         return self.skill.context.arm.name
