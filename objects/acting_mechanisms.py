@@ -45,8 +45,8 @@ BRAKE_SHARE = 10.0
 GEAR_STRENGTH = 1e4
 """Largest effort between joints that mimic each other [N m or N]: gears do not slip."""
 _STABLE_PHASE = 0.5
-"""Largest phase of a spring and the mass on it in a physics step [rad]; where it would be larger, the spring has a mass
-of its own. With 2, a spring is no longer stable."""
+"""Largest phase of a spring and the mass on it in a physics step [rad], and largest share of its speed that its damping
+takes in one; where it would be larger, the spring has a mass of its own. With 2, either is no longer stable."""
 
 
 def spring_drives(
@@ -68,8 +68,8 @@ def spring_drives(
         drive, spring = found[joint], spring_at(joint, articulation.mechanisms)
         if spring is not None:
             drive = replace(drive, stiffness=spring.stiffness, damping=drive.damping + spring.damping)
-        least = total * (dt / _STABLE_PHASE) ** 2 - moved_inertia(joint, model)
-        found[joint] = replace(drive, armature=max(drive.armature, least))
+        least = max(total * (dt / _STABLE_PHASE) ** 2, drive.damping * dt / _STABLE_PHASE)
+        found[joint] = replace(drive, armature=max(drive.armature, least - moved_inertia(joint, model)))
     return found
 
 

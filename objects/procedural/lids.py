@@ -77,6 +77,9 @@ def _build_box(assembly: Assembly, p: Drawn) -> None:
         body, rgba=p.colour, lining=darker(p.colour, 0.8)
     )
     _add_box_trim(body, p)
+    if "ear_m" in vars(p):
+        place = {"foot": half, "out": half + p.ear_m, "x": p.ear_share * x1}
+        assembly.handles |= _add_ears(body, p, 0.62 * p.height_m, **place)
     assembly.add_body(body, mass_kg=body.mass_kg(p.density_kg_m3), edge=(x1 - p.wall_m / 2, 0.0, p.height_m))
 
     lid = PanelBuilder("lid", LID_BEHIND)
@@ -118,6 +121,23 @@ def _add_box_trim(body: LinkBuilder, p: Drawn) -> None:
 
 
 box = ObjectGenerator("box", _BOX, _build_box)
+
+# A light box that nothing fastens: without a hand at its side handle, it tips when its lid is raised.
+
+_LIGHT_BOX = {
+    **_BOX,
+    "material": derived(lambda p: "plastic"),
+    "height_m": uniform(0.15, 0.20),
+    "wall_m": uniform(0.004, 0.005),
+    "lid_m": uniform(0.008, 0.010),
+    "density_kg_m3": uniform(250.0, 400.0),  # of foamed plastic, or of twin-wall sheet
+    "ear_m": uniform(0.035, 0.045),  # how far a side handle stands out
+    "ear_width_m": uniform(0.07, 0.09),
+    "ear_share": uniform(0.3, 0.5),  # place of the side handles in front of the middle, as a share of half the depth
+}
+
+
+light_box = ObjectGenerator("light_box", _LIGHT_BOX, _build_box)
 
 # A carton with two flaps that meet in the middle, and a strip of tape.
 
@@ -325,7 +345,8 @@ def _build_pot(assembly: Assembly, p: Drawn) -> None:
     body = LinkBuilder("body")
     vessel.add_vessel(body, rgba=p.colour, inside=(0.62, 0.63, 0.64, 1.0))
     vessel.add_hinge(body, rgba=p.trim_colour)
-    assembly.handles |= _add_ears(body, p)
+    foot = float(np.sqrt(p.radius_m**2 - (p.ear_width_m / 2) ** 2)) + 0.002
+    assembly.handles |= _add_ears(body, p, 0.72 * p.height_m, foot=foot, out=p.radius_m + p.ear_m)
     assembly.add_body(body, mass_kg=body.mass_kg(p.density_kg_m3), edge=(p.radius_m - p.wall_m / 2, 0.0, p.height_m))
 
     lid = PanelBuilder("lid", LID_BEHIND)
@@ -341,15 +362,15 @@ def _build_pot(assembly: Assembly, p: Drawn) -> None:
     assembly.set_texture(sheet_texture, p.colour)
 
 
-def _add_ears(body: LinkBuilder, p: Drawn) -> dict[str, FixedHandle]:
-    """Adds a loop on either side; the names are as seen from the front."""
+def _add_ears(
+    body: LinkBuilder, p: Drawn, z: float, *, foot: float, out: float, x: float = 0.0
+) -> dict[str, FixedHandle]:
+    """Adds a loop on either side, from `foot` to `out` from the middle; the names are as seen from the front."""
     handles = {}
-    z, half = 0.72 * p.height_m, p.ear_width_m / 2
-    foot = float(np.sqrt(p.radius_m**2 - half**2)) + 0.002
-    out = p.radius_m + p.ear_m
+    half = p.ear_width_m / 2
     for number, (side_name, sign) in enumerate((("left_handle", -1.0), ("right_handle", 1.0))):
         corners = [(-half, foot), (-half * 0.8, out), (half * 0.8, out), (half, foot)]
-        points = [np.array([x, sign * y, z]) for x, y in corners]
+        points = [np.array([x + along, sign * y, z]) for along, y in corners]
         for side in range(3):
             body.rod(f"ear_{number}_{side}", points[side], points[side + 1], radius=_EAR_RADIUS_M, rgba=p.trim_colour)
         for side in (1, 2):
