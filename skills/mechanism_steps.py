@@ -370,6 +370,15 @@ def click_openings(articulation: Articulation, part: Part) -> list[float]:
     ]
 
 
+def opens_another(articulation: Articulation, part: Part) -> bool:
+    """Returns whether a part opens another one by a gear while it closes, as the pedal of a bin its lid."""
+    for joint, (ratio, _) in coupled_joints(part.joint, articulation.mechanisms).items():
+        other = part_of_joint(articulation, joint)
+        if other is not None and ratio * part.openness.sign * other.openness.sign < 0.0:
+            return True
+    return False
+
+
 def is_sprung(asset: ObjectAsset, part: Part) -> bool:
     """Returns whether a spring returns a part that is let go."""
     return any(isinstance(each, Spring) and each.joint == part.joint for each in asset.articulation.mechanisms.values())

@@ -41,6 +41,7 @@ _SUMMARIES = {
         "carton": "a carton with two flaps",
         "laptop": "a laptop",
         "light_box": "a light box with side handles and a hinged lid",
+        "pedal_bin": "a bin whose pedal lifts its lid",
         "pot": "a cooking pot with a hinged lid",
         "trash_can": "a pedal bin with a hinged lid",
     },
