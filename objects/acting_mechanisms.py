@@ -52,13 +52,15 @@ takes in one; where it would be larger, the spring has a mass of its own. With 2
 def spring_drives(
     articulation: Articulation, model: UrdfModel, drives: Mapping[str, JointDrive], *, dt: float
 ) -> dict[str, JointDrive]:
-    """Returns the drives of joints with the stiffness and damping of their springs; `dt` is a physics step [s]."""
+    """Returns the drives of joints with the stiffness and damping of their springs and detents; `dt` is a physics step [s]."""
     stiffness: dict[str, float] = defaultdict(float)
+    damping: dict[str, float] = defaultdict(float)
     for mechanism in articulation.mechanisms.values():
         if isinstance(mechanism, Spring):
             stiffness[mechanism.joint] += mechanism.stiffness
         elif isinstance(mechanism, Detent):
             stiffness[mechanism.joint] += math.pi * mechanism.effort / mechanism.reach
+            damping[mechanism.joint] += mechanism.damping
         elif isinstance(mechanism, Closer | SoftClose) and swings_both_ways(
             mechanism.joint, parts=articulation.joint_ranges(), model=model
         ):
@@ -66,6 +68,7 @@ def spring_drives(
     found = dict(drives)
     for joint, total in stiffness.items():
         drive, spring = found[joint], spring_at(joint, articulation.mechanisms)
+        drive = replace(drive, damping=drive.damping + damping[joint])
         if spring is not None:
             drive = replace(drive, stiffness=spring.stiffness, damping=drive.damping + spring.damping)
         least = max(total * (dt / _STABLE_PHASE) ** 2, drive.damping * dt / _STABLE_PHASE)

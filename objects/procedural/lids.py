@@ -439,7 +439,7 @@ def _build_trash_can(assembly: Assembly, p: Drawn) -> None:
     vessel.add_hinge(body, rgba=DARK)
     _add_slot(body, p)
     if "pedal_m" not in vars(p):
-        _add_pedal(body, p.radius_m, p.foot_m * 0.62)
+        _add_pedal(body, p.radius_m, p.foot_m * 0.62, root=-0.004)
     assembly.add_body(body, mass_kg=body.mass_kg(p.density_kg_m3), edge=(p.radius_m - p.wall_m / 2, 0.0, p.height_m))
 
     length = 2 * vessel.lid_radius_m * (1.0 if p.shape == "square" else 0.4)
@@ -459,9 +459,14 @@ def _add_slot(body: LinkBuilder, p: Drawn) -> None:
     body.visual.box("slot", lower, upper, rgba=(0.05, 0.05, 0.05, 1.0))
 
 
-def _add_pedal(link: LinkBuilder, x: float, z: float) -> None:
-    """Adds the pedal's arm, which comes out of the body at `x` and `z` [m], and its plate."""
-    link.box("arm", (x - 0.004, -0.012, z - 0.003), (x + 0.03, 0.012, z + 0.003), rgba=CHROME)
+def _add_pedal(link: LinkBuilder, x: float, z: float, *, root: float) -> None:
+    """Adds the pedal's arm, which comes out of the body at `x` and `z` and begins at `root` from there, and its plate.
+
+    All are in m.
+    """
+    if root > 0.0:
+        link.visual.box("shaft", (x - 0.004, -0.012, z - 0.003), (x + root, 0.012, z + 0.003), rgba=CHROME)
+    link.box("arm", (x + root, -0.012, z - 0.003), (x + 0.03, 0.012, z + 0.003), rgba=CHROME)
     link.box("pedal", (x + 0.022, -0.032, z - 0.005), (x + 0.052, 0.032, z + 0.005), rgba=DARK)
 
 
@@ -492,7 +497,7 @@ def _build_pedal_bin(assembly: Assembly, p: Drawn) -> None:
     _build_trash_can(assembly, p)
     lid, span = assembly.parts["lid"], round(p.pedal_m / _PEDAL_ARM_M, 4)
     pedal = PanelBuilder("pedal", _PEDAL_FRAME)
-    _add_pedal(pedal, _PEDAL_ARM_M - 0.037, 0.0)
+    _add_pedal(pedal, _PEDAL_ARM_M - 0.037, 0.0, root=0.005)
     frame, push = _PEDAL_FRAME, _PEDAL_FRAME.at(_PEDAL_ARM_M + 0.004, 0.0, 0.005)
     grip = PanelGrip(Handle(HandleType.none, np.zeros(3), None), push, frame)
     at = (p.radius_m - _PEDAL_ARM_M + 0.037, 0.0, 0.5 * p.foot_m)

@@ -22,12 +22,15 @@ _FLAP_ABOVE = PanelFrame(across=(0.0, 0.0, -1.0), out=X)
 _TOGGLE = PanelFrame(across=X, out=Z)
 """A toggle that stands out of the front and is pressed down."""
 
+_GAP_M = 0.0015
+"""Gap around a rocker in its plate."""
 _SNAP = {
     # 3 to 6 N where a finger presses a rocker, 8 to 13 N at a toggle: our own choice; no standard states a force
     "snap_n_m": uniform(0.06, 0.12),  # beyond half way, the spring pulls with it
-    # a real contact snaps over within 10 to 20 ms; friction and damping here make that 0.1 s
-    "damping_n_m_s": uniform(0.035, 0.045),
+    # a real contact snaps over within 10 to 20 ms; its spring is damped here, which makes that 0.1 s
+    "snap_damping_n_m_s": uniform(0.035, 0.045),
     "friction_n_m": uniform(0.01, 0.02),
+    "damping_n_m_s": uniform(0.0005, 0.001),
 }
 
 
@@ -47,7 +50,9 @@ def _add_switch(
     part = assembly.parts[switch.name]
     places = tuple(sorted((part.openness.closed, part.openness.open)))
     reach = round(0.49 * p.limit_rad, 4)
-    assembly.mechanisms["snap"] = Detent(part.joint, places, effort=p.snap_n_m, reach=reach)
+    assembly.mechanisms["snap"] = Detent(
+        part.joint, places, effort=p.snap_n_m, reach=reach, damping=p.snap_damping_n_m_s
+    )
 
 
 def _tilted(frame: PanelFrame, centre: tuple[float, float, float], angle_rad: float) -> Pose:
@@ -58,9 +63,9 @@ def _tilted(frame: PanelFrame, centre: tuple[float, float, float], angle_rad: fl
 # A light switch: a rocker in a plate on a board that stands.
 
 _LIGHT_SWITCH = {
-    "board_colour": one_of([wood[0] for wood in WOODS] + [WHITE]),
-    "plate_colour": contrast((WHITE, DARK, CHROME), "board_colour"),
-    "colour": derived(lambda p: p.plate_colour if p.plate_colour != CHROME else WHITE),
+    "colour": one_of([wood[0] for wood in WOODS] + [WHITE]),
+    "plate_colour": contrast((WHITE, DARK, CHROME), "colour"),
+    "rocker_colour": derived(lambda p: p.plate_colour if p.plate_colour != CHROME else WHITE),
     "width_m": uniform(0.15, 0.24),  # of the board
     "height_m": uniform(0.22, 0.32),
     "depth_m": uniform(0.018, 0.026),
@@ -80,27 +85,31 @@ def _build_light_switch(assembly: Assembly, p: Drawn) -> None:
     """Builds a switch. The rocker's frame is on its axis, in the face of the plate."""
     face, half, middle = p.depth_m / 2, p.width_m / 2, p.place_share * p.height_m
     body = LinkBuilder("body")
-    body.box("board", (-face, -half, 0.0), (face, half, p.height_m), rgba=p.board_colour)
+    body.box("board", (-face, -half, 0.0), (face, half, p.height_m), rgba=p.colour)
     for side, (low, high) in {"behind": (-0.06 - face, -face), "front": (face, 0.06 + face)}.items():
-        body.box(f"foot_{side}", (low, -half, 0.0), (high, half, 0.018), rgba=darker(p.board_colour, 0.8))
+        body.box(f"foot_{side}", (low, -half, 0.0), (high, half, 0.018), rgba=darker(p.colour, 0.8))
     edge, front = p.plate_m / 2, face + p.plate_depth_m
-    body.box("plate", (face, -edge, middle - edge), (front, edge, middle + edge), rgba=p.plate_colour)
-    well = (p.rocker_width_m / 2 + 0.0015, p.rocker_height_m / 2 + 0.0015)
-    lower, upper = (front, -well[0], middle - well[1]), (front + 0.0004, well[0], middle + well[1])
-    body.visual.box("well", lower, upper, rgba=(0.10, 0.10, 0.11, 1.0))
+    wide, high = p.rocker_width_m / 2 + _GAP_M, p.rocker_height_m / 2 + _GAP_M
+    plate = {
+        "left": ((face, -edge, middle - edge), (front, -wide, middle + edge)),
+        "right": ((face, wide, middle - edge), (front, edge, middle + edge)),
+        "above": ((face, -wide, middle + high), (front, wide, middle + edge)),
+        "below": ((face, -wide, middle - edge), (front, wide, middle - high)),
+    }
+    body.boxes(p.plate_colour, {f"plate_{side}": corners for side, corners in plate.items()})
     assembly.add_body(body, mass_kg=body.mass_kg(650.0), edge=(face, 0.0, p.height_m))
 
     frame = FLAP_BELOW if p.pressed == "top" else _FLAP_ABOVE
     rocker, tilt = PanelBuilder("switch", frame), p.limit_rad / 2
     reach, depth = p.rocker_height_m / 2, p.rocker_depth_m
     size = (depth, p.rocker_width_m, p.rocker_height_m)
-    rocker.turned_box("rocker", size, _tilted(frame, (0.0, 0.0, depth / 2), tilt), rgba=p.colour)
+    rocker.turned_box("rocker", size, _tilted(frame, (0.0, 0.0, depth / 2), tilt), rgba=p.rocker_colour)
     mark = _tilted(frame, (0.62 * reach, 0.0, depth - 0.62 * reach * tilt), tilt)
-    rocker.visual.turned_box("mark", (0.0006, 0.003, 0.012), mark, rgba=darker(p.colour, 0.45))
+    rocker.visual.turned_box("mark", (0.0006, 0.003, 0.012), mark, rgba=darker(p.rocker_colour, 0.45))
     push = frame.at(0.7 * reach, 0.0, depth - 0.7 * reach * tilt)
     _add_switch(assembly, rocker, (front, 0.0, middle), p, push=push, density_kg_m3=1100.0)
-    if p.board_colour != WHITE:
-        assembly.set_texture(board_texture, p.board_colour, darker(p.board_colour, 0.8))
+    if p.colour != WHITE:
+        assembly.set_texture(board_texture, p.colour, darker(p.colour, 0.8))
 
 
 light_switch = ObjectGenerator("light_switch", _LIGHT_SWITCH, _build_light_switch)
@@ -108,6 +117,9 @@ light_switch = ObjectGenerator("light_switch", _LIGHT_SWITCH, _build_light_switc
 # A circuit breaker: the main switch beside others that do not move; pressed down, it is off.
 
 _MODULE_M = 0.018
+"""Width of a pole."""
+_ROOT_M = 0.006
+"""Where a toggle begins, from its axis: its corners stay clear of the module."""
 _BREAKER = {
     "colour": one_of(palette("93 93 92", "82 84 86", "60 62 65")),
     "toggle_colour": one_of(palette("12 12 13", "12 22 46", "60 10 10")),
@@ -121,7 +133,7 @@ _BREAKER = {
     "limit_rad": uniform(0.6, 0.75),
     **_SNAP,
     "snap_n_m": uniform(0.16, 0.24),
-    "damping_n_m_s": uniform(0.06, 0.07),
+    "snap_damping_n_m_s": uniform(0.06, 0.07),
 }
 
 
@@ -143,10 +155,10 @@ def _build_breaker(assembly: Assembly, p: Drawn) -> None:
     assembly.add_body(body, mass_kg=body.mass_kg(420.0), edge=(x, 0.0, p.height_m))
 
     toggle, tilt, wide = PanelBuilder("switch", _TOGGLE), p.limit_rad / 2, p.poles * _MODULE_M / 2 - 0.003
-    size, arm = (p.arm_m, 2 * wide, 0.008), p.arm_m / 2
+    size, arm = (p.arm_m - _ROOT_M, 2 * wide, 0.008), (p.arm_m + _ROOT_M) / 2
     pose = _tilted(_TOGGLE, (arm * np.cos(tilt), 0.0, -arm * np.sin(tilt)), tilt)
     toggle.turned_box("toggle", size, pose, rgba=p.toggle_colour)
-    push = pose @ np.array([p.arm_m / 2 - 0.010, 0.0, 0.004])
+    push = pose @ np.array([size[0] / 2 - 0.010, 0.0, 0.004])
     _add_switch(assembly, toggle, (x + 0.004, y, z), p, push=push, density_kg_m3=1200.0)
 
 
