@@ -25,8 +25,9 @@ _TOGGLE = PanelFrame(across=X, out=Z)
 _GAP_M = 0.0015
 """Gap around a rocker in its plate."""
 _SNAP = {
-    # 3 to 6 N where a finger presses a rocker, 8 to 13 N at a toggle: our own choice; no standard states a force
-    "snap_n_m": uniform(0.06, 0.12),  # beyond half way, the spring pulls with it
+    # the resistance rises, then drops as the switch snaps over (MIL-STD-1472E, 5.4.3.1.6.4). How large it is, is our
+    # own choice: 3 to 6 N where a finger presses a rocker, 7 to 11 N at a toggle
+    "snap_n_m": uniform(0.06, 0.12),
     # a real contact snaps over within 10 to 20 ms; its spring is damped here, which makes that 0.1 s
     "snap_damping_n_m_s": uniform(0.035, 0.045),
     "friction_n_m": uniform(0.01, 0.02),
