@@ -52,7 +52,10 @@ takes in one; where it would be larger, the spring has a mass of its own. With 2
 def spring_drives(
     articulation: Articulation, model: UrdfModel, drives: Mapping[str, JointDrive], *, dt: float
 ) -> dict[str, JointDrive]:
-    """Returns the drives of joints with the stiffness and damping of their springs and detents; `dt` is a physics step [s]."""
+    """Returns the drives of joints with the stiffness and damping of their springs and detents.
+
+    `dt` is a physics step [s].
+    """
     stiffness: dict[str, float] = defaultdict(float)
     damping: dict[str, float] = defaultdict(float)
     for mechanism in articulation.mechanisms.values():
