@@ -39,11 +39,12 @@ ROOMS = {
     "workshop": {
         *("pull_door_with_lever", "push_door_with_lever", "press_door_lever", "toolbox_clasps"),
         *("turn_hand_wheel", "trash_into_can", "push_latch_cupboard", "book_into_box", "open_drawers"),
-        *("open_drawer", "close_drawer"),
+        *("open_drawer", "close_drawer", "switch_breaker_off", "open_light_box"),
     },
     "office": {
         *("second_drawer_of_filing_cabinet", "turn_safe_dial", "open_safe_by_dial", "close_carton_both", "open_box"),
         *("swap_between_drawers", "open_cabinet_drawer", "tidy_drawer", "open_close_drawer", "take_from_drawer"),
+        "flip_light_switch",
     },
 }
 """The room of a clip, by task; the others are in the kitchen."""

@@ -1,6 +1,6 @@
 """Measures how often a robot works the mechanisms of objects, and what a wrong order does.
 
-Usage: python benchmarks/mechanisms.py [n=20] [seed=0] [robot=franka_panda] [only=TEXT] [wrong=true]
+Usage: python benchmarks/mechanisms.py [n=20] [seed=0] [robot=NAME] [only=TEXT] [wrong=true]
        [out=data/bench-mechanisms]
 
 Runs `unlatch collect` for each task whose object has mechanisms. With `wrong=true`, runs the tasks a second time with
@@ -40,6 +40,10 @@ TASKS = (
     "open_safe_by_dial",
     "childproof_bottle",
     "toolbox_clasps",
+    "flip_light_switch",
+    "switch_breaker_off",
+    "open_pedal_bin",
+    "open_light_box",
 )
 HELD = (
     "pull_door_with_lever",
@@ -61,8 +65,8 @@ class MechanismsCfg:
     """Episodes of each task."""
     seed: int = 0
     """Seed of the runs."""
-    robot: str = "franka_panda"
-    """The robot."""
+    robot: str = ""
+    """The robot; empty: that of each task, a Panda or, where two arms act, two."""
     only: str = ""
     """Only tasks whose name contains one of these texts, separated by commas."""
     wrong: bool = True
@@ -76,7 +80,8 @@ class MechanismsCfg:
 def run_task(task: str, cfg: MechanismsCfg, *, wrong: bool) -> Path:
     """Makes the data set of a task, or continues it, and returns its folder."""
     folder = Path(cfg.out) / (f"{task}_wrong" if wrong else task)
-    words = [f"task={task}", f"robot={cfg.robot}", f"episodes={cfg.n}", f"seed={cfg.seed}", "pictures=0"]
+    words = [f"task={task}", f"episodes={cfg.n}", f"seed={cfg.seed}", "pictures=0"]
+    words += [f"robot={cfg.robot}"] if cfg.robot else []
     words += ["skills.1.ignores_mechanisms=true"] if wrong else []
     command = [sys.executable, "-m", "unlatch", "collect", *words, f"out={folder}"]
     subprocess.run(command, check=False, stdout=subprocess.DEVNULL)

@@ -34,6 +34,7 @@ from unlatch.simcore.closing_profile import DRAWING_SPEED_M_S
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.broken_rules import BrokenRule, JudgedSkill, broken_goal_rules, missed_threshold
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.recording.measurements import moved_object_rows
 from unlatch.simcore.registry import import_extra
 from unlatch.simcore.rng import EpisodeStreams
 from unlatch.tasks.layout import Layout
@@ -81,6 +82,8 @@ class Replayed:
     """(m,) finger joints by arm."""
     objects: dict[str, list[Array]] = field(default_factory=dict)
     """(k,) joints by object."""
+    roots: dict[str, list[tuple[Array, Array]]] = field(default_factory=dict)
+    """Position (3,) [m] and quat_xyzw (4,) of the root, by object that stands free."""
     slides: dict[str, list[bool]] = field(default_factory=dict)
     """Whether each joint of an object slides, by object."""
 
@@ -135,6 +138,9 @@ def _closing_effort(part: Part, forces: ClosingForces, lever_m: float) -> JointE
 def compare(record: EpisodeRecord, replayed: Replayed) -> Deviation:
     """Returns how far a run in MuJoCo is from its record, and which rules of success it breaks."""
     arrays = {f"objects.{name}.joint_positions": np.array(rows) for name, rows in replayed.objects.items()}
+    for name, poses in replayed.roots.items():
+        places, quats = zip(*poses, strict=True)
+        arrays |= {f"objects.{name}.root_position": np.array(places), f"objects.{name}.root_quat_xyzw": np.array(quats)}
     ends: dict[bool, list[float]] = {}
     for name, index in sorted(_judged_joints(record)):
         key = f"objects.{name}.joint_positions"
@@ -158,7 +164,7 @@ def _judged_joints(record: EpisodeRecord) -> set[tuple[str, int]]:
 
 
 def _broken_rules(record: EpisodeRecord, arrays: Mapping[str, Array]) -> list[BrokenRule]:
-    """Returns the rules about joint positions that a run breaks; contacts and speeds are not judged."""
+    """Returns the rules about positions of joints and objects that a run breaks; contacts and speeds are not judged."""
     skills = []
     for entry in record.skills:
         key, start = f"objects.{entry.get('object')}.joint_positions", entry.get("frame_start")
@@ -170,6 +176,9 @@ def _broken_rules(record: EpisodeRecord, arrays: Mapping[str, Array]) -> list[Br
     judged = [JudgedSkill.read(run, index) for index in range(len(run.skills))]
     moving = [skill for skill in judged if skill.ran and skill.rule.success_mode is not None and not skill.broken_off]
     broken = [rule for skill in moving for rule in missed_threshold(skill)]
+    for skill in moving:
+        for row, moved_m, turned in moved_object_rows(run, skill.entry, slice(skill.start, skill.end)):
+            broken.append(BrokenRule(row + 1, "moved_object", {"moved_m": moved_m, "turned_rad": turned}))
     return [*broken, *broken_goal_rules(run, judged)]
 
 
@@ -247,6 +256,8 @@ class _Run:
             rows.grippers.setdefault(key, []).append(self._get(ROBOT, arm.gripper.joints))
         for name, joints in self.scene.objects.items():
             rows.objects.setdefault(name, []).append(self._get(name, joints))
+            if (pose := self.scene.root_pose(name, self.data.qpos)) is not None:
+                rows.roots.setdefault(name, []).append(pose)
 
 
 class _ArmControl:

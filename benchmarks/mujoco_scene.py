@@ -21,11 +21,10 @@ from mujoco_shapes import CONTACT_SOLREF, ShapeBuilder, Surface, placed
 from unlatch.objects.annotation import PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.friction import OBJECT_FRICTION
-from unlatch.objects.mechanisms import Mimic, Spring, spring_at
+from unlatch.objects.mechanisms import Detent, Mimic, Spring, spring_at
 from unlatch.objects.scene_object import OVERLAP_M, SPINDLE_KG_M2
 from unlatch.robots.description import ArmCfg, GripperCfg, RobotCfg, base_pose
 from unlatch.robots.models import model_path
-from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.registry import import_extra
 from unlatch.simcore.urdf.model import Inertial, Joint, Link, Shape, ShapeKind, UrdfModel, rigid_links
@@ -47,6 +46,8 @@ FINGER_YIELD_M = 0.001
 """How far a finger is from its target where its motor presses with its whole effort; the damping is critical."""
 ROBOT = "robot"
 """Beginning of the names of the robot's bodies and joints."""
+ROOT_JOINT = "root"
+"""Joint by which an object that nothing fastens moves as a whole."""
 _SLIDE = 2
 """MuJoCo's number of a sliding joint, `mjJNT_SLIDE`."""
 
@@ -73,6 +74,14 @@ class MujocoScene:
     def motor(self, joint: str) -> int:
         """Returns the index of the motor of a joint of the robot in `ctrl`."""
         return int(self.model.actuator(_name(ROBOT, joint)).id)
+
+    def root_pose(self, owner: str, qpos: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """Returns position (3,) [m] and quat_xyzw (4,) of the root of an object that stands free; None: it is fixed."""
+        names = {self.model.joint(index).name for index in range(self.model.njnt)}
+        if _name(owner, ROOT_JOINT) not in names:
+            return None
+        first = self.qpos(owner, ROOT_JOINT)
+        return qpos[first : first + 3].copy(), np.roll(qpos[first + 3 : first + 7], -1)
 
     def slides(self, owner: str, joint: str) -> bool:
         """Returns whether a joint slides."""
@@ -105,7 +114,6 @@ def build_mujoco_scene(robot: RobotCfg, assets: Mapping[str, ObjectAsset], layou
     Raises:
         PluginError: MuJoCo is not installed.
         AssetError: A shape has no counterpart in MuJoCo.
-        ConfigError: An object is not fastened.
     """
     mj = import_extra("mujoco", extra="bench", needed_by="The second engine")
     spec = mj.MjSpec()
@@ -115,8 +123,6 @@ def build_mujoco_scene(robot: RobotCfg, assets: Mapping[str, ObjectAsset], layou
     _add_robot(build, robot)
     objects = {}
     for name, asset in assets.items():
-        if not asset.fixed:
-            raise ConfigError(f"Object '{name}' is not fastened, which the second engine does not do. Set fixed=true.")
         place = layout.objects[name]
         if place.plinth_size_m is not None and place.T_world_plinth is not None:
             _add_box(build, plinth_name(name), place.plinth_size_m, place.T_world_plinth)
@@ -132,6 +138,9 @@ def build_mujoco_scene(robot: RobotCfg, assets: Mapping[str, ObjectAsset], layou
         for joint, damping in asset.damping.items():
             scene.model.dof_damping[scene.dof(name, joint)] = damping
         mechanisms = asset.articulation.mechanisms
+        for detent in mechanisms.values():
+            if isinstance(detent, Detent):
+                scene.model.dof_damping[scene.dof(name, detent.joint)] += detent.damping
         for joint in {each.joint for each in mechanisms.values() if isinstance(each, Spring)}:
             if (spring := spring_at(joint, mechanisms)) is not None:
                 scene.model.dof_damping[scene.dof(name, spring.joint)] += spring.damping
@@ -253,7 +262,7 @@ def _add_object(build: _Builder, name: str, asset: ObjectAsset, T_world_root: Po
     def surface_of(link: str, moves: bool) -> Surface:
         return Surface(name, link, moves, OBJECT_FRICTION)
 
-    return _add_urdf(build, name, asset.model, T_world_root, surface_of, finish)
+    return _add_urdf(build, name, asset.model, T_world_root, surface_of, finish, stands_free=not asset.fixed)
 
 
 def _add_gears(build: _Builder, name: str, asset: ObjectAsset) -> None:
@@ -304,11 +313,13 @@ def _add_urdf(
     T_world_root: Pose,
     surface_of: Callable[[str, bool], Surface],
     finish_joint: Callable[[Joint, Any], None],
+    *,
+    stands_free: bool = False,
 ) -> tuple[str, ...]:
-    """Adds the links of a model, one body each, its root fixed in the world; returns its movable joints in depth-first
-    order of the file, as Bullet numbers them.
+    """Adds the links of a model, one body each; returns its movable joints in depth-first order of the file, as Bullet
+    numbers them. Its root is fixed in the world, unless it stands free.
     """
-    fixed = set(rigid_links(model, model.root))
+    fixed = set() if stands_free else set(rigid_links(model, model.root))
     order: list[str] = []
 
     def add_link(parent: Any, link: Link, T_parent_link: Pose, joint: Joint | None) -> None:
@@ -318,6 +329,8 @@ def _add_urdf(
         if joint is not None and joint.moves:
             order.append(joint.name)
             finish_joint(joint, _add_joint(build, body, owner, joint))
+        if joint is None and stands_free:
+            body.add_freejoint(name=_name(owner, ROOT_JOINT))
         surface = surface_of(link.name, link.name not in fixed)
         for shape in link.collisions:
             build.shapes.add(body, shape, surface)

@@ -45,20 +45,25 @@ BRAKE_SHARE = 10.0
 GEAR_STRENGTH = 1e4
 """Largest effort between joints that mimic each other [N m or N]: gears do not slip."""
 _STABLE_PHASE = 0.5
-"""Largest phase of a spring and the mass on it in a physics step [rad]; where it would be larger, the spring has a mass
-of its own. With 2, a spring is no longer stable."""
+"""Largest phase of a spring and the mass on it in a physics step [rad], and largest share of its speed that its damping
+takes in one; where it would be larger, the spring has a mass of its own. With 2, either is no longer stable."""
 
 
 def spring_drives(
     articulation: Articulation, model: UrdfModel, drives: Mapping[str, JointDrive], *, dt: float
 ) -> dict[str, JointDrive]:
-    """Returns the drives of joints with the stiffness and damping of their springs; `dt` is a physics step [s]."""
+    """Returns the drives of joints with the stiffness and damping of their springs and detents.
+
+    `dt` is a physics step [s].
+    """
     stiffness: dict[str, float] = defaultdict(float)
+    damping: dict[str, float] = defaultdict(float)
     for mechanism in articulation.mechanisms.values():
         if isinstance(mechanism, Spring):
             stiffness[mechanism.joint] += mechanism.stiffness
         elif isinstance(mechanism, Detent):
             stiffness[mechanism.joint] += math.pi * mechanism.effort / mechanism.reach
+            damping[mechanism.joint] += mechanism.damping
         elif isinstance(mechanism, Closer | SoftClose) and swings_both_ways(
             mechanism.joint, parts=articulation.joint_ranges(), model=model
         ):
@@ -66,10 +71,11 @@ def spring_drives(
     found = dict(drives)
     for joint, total in stiffness.items():
         drive, spring = found[joint], spring_at(joint, articulation.mechanisms)
+        drive = replace(drive, damping=drive.damping + damping[joint])
         if spring is not None:
             drive = replace(drive, stiffness=spring.stiffness, damping=drive.damping + spring.damping)
-        least = total * (dt / _STABLE_PHASE) ** 2 - moved_inertia(joint, model)
-        found[joint] = replace(drive, armature=max(drive.armature, least))
+        least = max(total * (dt / _STABLE_PHASE) ** 2, drive.damping * dt / _STABLE_PHASE)
+        found[joint] = replace(drive, armature=max(drive.armature, least - moved_inertia(joint, model)))
     return found
 
 

@@ -8,13 +8,15 @@ import numpy as np
 
 from unlatch.objects.annotation import Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.mechanisms import Detent
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.urdf.model import Joint, UrdfModel
 
 OBJECT_FRICTION = 0.8
 """Lateral friction of the surface of an object."""
 MIN_TURNING_N_M, MIN_SLIDING_N = 0.2, 1.0
-"""Least dry friction of a joint. With less, Bullet's joints drift when a hand only touches them."""
+"""Least dry friction of a joint. With less, Bullet's joints drift when a hand only touches them, unless a detent holds
+them."""
 _MIN_JOINT_FRICTION = {
     "revolute": (MIN_TURNING_N_M, "N m"),
     "continuous": (MIN_TURNING_N_M, "N m"),
@@ -31,7 +33,10 @@ _TURNING, _SLIDING, _TURNED_BY_FINGERS = (0.3, 0.1), (1.5, 1.0), (0.2, 0.02)
 def joint_problems(asset: ObjectAsset) -> Iterator[ConfigError]:
     """Yields an error for every joint of an object that moves more easily than a real one of its size."""
     size = float(asset.parameters.get("size", 1.0))
+    clicks = {each.joint for each in asset.articulation.mechanisms.values() if isinstance(each, Detent)}
     for joint in asset.model.joints.values():
+        if joint.name in clicks:
+            continue
         least, unit = _MIN_JOINT_FRICTION.get(joint.kind, (0.0, ""))
         if size != 1.0:  # as `scaled_object` changes frictions, but for rounding
             least *= 0.999 * size ** (3 if joint.kind == "prismatic" else 4)

@@ -305,6 +305,8 @@ class Detent(Mechanism):
     """Effort that must be exceeded to leave a position, without friction [N m or N]."""
     reach: Positive
     """Distance from a position within which it is drawn there [rad or m]."""
+    damping: NotNegative = 0.0
+    """Effort by speed, everywhere [N m s/rad or N s/m]: it brakes what snaps over."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -15,6 +15,7 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.held_explanation import coupled_joints
 from unlatch.objects.mechanisms import (
     Condition,
+    Detent,
     Measure,
     PushLatch,
     Release,
@@ -357,6 +358,25 @@ def _step_for(asset: ObjectAsset, other: Part, condition: Condition) -> Step | N
         return Step("close", other.name)
     opening = other.openness.sign * (place_beyond(asset.articulation, asset.model, condition) - other.openness.closed)
     return Step("rotate" if other.kind.turns_in_hand else "open", other.name, opening) if opening > 0.0 else None
+
+
+def click_openings(articulation: Articulation, part: Part) -> list[float]:
+    """Returns the openings at which the detents of a part hold it, from closed [rad or m]; most parts have none."""
+    return [
+        part.openness.sign * (position - part.openness.closed)
+        for mechanism in articulation.mechanisms.values()
+        if isinstance(mechanism, Detent) and mechanism.joint == part.joint
+        for position in mechanism.positions
+    ]
+
+
+def opens_another(articulation: Articulation, part: Part) -> bool:
+    """Returns whether a part opens another one by a gear while it closes, as the pedal of a bin its lid."""
+    for joint, (ratio, _) in coupled_joints(part.joint, articulation.mechanisms).items():
+        other = part_of_joint(articulation, joint)
+        if other is not None and ratio * part.openness.sign * other.openness.sign < 0.0:
+            return True
+    return False
 
 
 def is_sprung(asset: ObjectAsset, part: Part) -> bool:

@@ -65,7 +65,10 @@ _OBJECTS = {
     "drawer_cabinet": "cabinet",
     "hand_wheel": "valve",
     "latched_door": "door",
+    "light_box": "box",
+    "light_switch": "light",
     "locked_safe": "safe",
+    "pedal_bin": "bin",
     "push_latch_cabinet": "cabinet",
     "sliding_window": "window",
     "telescopic_drawer": "cabinet",
@@ -92,6 +95,8 @@ _MANNERS = {PartKind.lid: Manner.lift, PartKind.knob: Manner.turn, PartKind.leve
 _SLIDERS = {Manner.pull: "drawer", Manner.rise: "slider", Manner.slide: "slider", Manner.press: "button"}
 _NO_NOUNS = frozenset({"link", "joint", "part", "body", "object", "slider", "hinge", "base", ""})
 """Names that do not describe a part."""
+_PRESSED = frozenset({"pedal", "switch"})
+"""Names of parts that are pressed, however far they move."""
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _APART_M = 0.03
 """Parts closer than this along an axis are on the same level [m]."""
@@ -158,7 +163,7 @@ def _split_words(name: str) -> str:
 
 
 def _manner_of(model: UrdfModel, part: Part, closed: Mapping[str, float]) -> Manner:
-    if part.is_button:
+    if part.is_button or part.name.rstrip("_0123456789") in _PRESSED:
         return Manner.press
     if part.kind is not PartKind.slider:
         return _MANNERS.get(part.kind, Manner.swing)

@@ -40,6 +40,8 @@ _SUMMARIES = {
         "box": "a storage box with a hinged lid",
         "carton": "a carton with two flaps",
         "laptop": "a laptop",
+        "light_box": "a light box with side handles and a hinged lid",
+        "pedal_bin": "a bin whose pedal lifts its lid",
         "pot": "a cooking pot with a hinged lid",
         "trash_can": "a pedal bin with a hinged lid",
     },
@@ -52,6 +54,10 @@ _SUMMARIES = {
         "push_latch_cabinet": "a cabinet whose door pops out when it is pressed",
         "telescopic_drawer": "a chest with drawers on telescopic rails",
         "toolbox": "a toolbox whose lid two clasps hold",
+    },
+    "switches": {
+        "breaker": "a box with a circuit breaker that is pressed off",
+        "light_switch": "a light switch on a board",
     },
     "toilet": {
         "toilet": "a children's toilet with a hinged lid",

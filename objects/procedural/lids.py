@@ -9,8 +9,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from unlatch.objects.annotation import Handle, HandleType, PartKind
 from unlatch.objects.annotation_entries import FixedHandle
-from unlatch.objects.procedural.assembly import HOLDING, Assembly, ObjectGenerator, lid_motion
+from unlatch.objects.mechanisms import Detent, Mimic
+from unlatch.objects.procedural.assembly import (
+    HOLDING,
+    Assembly,
+    ObjectGenerator,
+    PartMotion,
+    gravity_moment,
+    lid_motion,
+)
 from unlatch.objects.procedural.colours import (
     BRASS,
     CHROME,
@@ -25,7 +34,7 @@ from unlatch.objects.procedural.colours import (
     sheet_texture,
 )
 from unlatch.objects.procedural.fittings import LID_GAP_M, Carcass, RoundLid
-from unlatch.objects.procedural.handles import EdgeHandle, HandlePlace, handle
+from unlatch.objects.procedural.handles import EdgeHandle, HandlePlace, PanelGrip, handle
 from unlatch.objects.procedural.links import LID_BEHIND, LinkBuilder, PanelBuilder, PanelFrame, Y, Z
 from unlatch.objects.procedural.parameters import (
     Colour,
@@ -77,6 +86,9 @@ def _build_box(assembly: Assembly, p: Drawn) -> None:
         body, rgba=p.colour, lining=darker(p.colour, 0.8)
     )
     _add_box_trim(body, p)
+    if "ear_m" in vars(p):
+        place = {"foot": half, "out": half + p.ear_m, "x": p.ear_share * x1}
+        assembly.handles |= _add_ears(body, p, 0.62 * p.height_m, **place)
     assembly.add_body(body, mass_kg=body.mass_kg(p.density_kg_m3), edge=(x1 - p.wall_m / 2, 0.0, p.height_m))
 
     lid = PanelBuilder("lid", LID_BEHIND)
@@ -118,6 +130,23 @@ def _add_box_trim(body: LinkBuilder, p: Drawn) -> None:
 
 
 box = ObjectGenerator("box", _BOX, _build_box)
+
+# A light box that nothing fastens: without a hand at its side handle, it tips when its lid is raised.
+
+_LIGHT_BOX = {
+    **_BOX,
+    "material": derived(lambda p: "plastic"),
+    "height_m": uniform(0.15, 0.20),
+    "wall_m": uniform(0.004, 0.005),
+    "lid_m": uniform(0.008, 0.010),
+    "density_kg_m3": uniform(250.0, 400.0),  # of foamed plastic, or of twin-wall sheet
+    "ear_m": uniform(0.035, 0.045),  # how far a side handle stands out
+    "ear_width_m": uniform(0.07, 0.09),
+    "ear_share": uniform(0.3, 0.5),  # place of the side handles in front of the middle, as a share of half the depth
+}
+
+
+light_box = ObjectGenerator("light_box", _LIGHT_BOX, _build_box)
 
 # A carton with two flaps that meet in the middle, and a strip of tape.
 
@@ -325,7 +354,8 @@ def _build_pot(assembly: Assembly, p: Drawn) -> None:
     body = LinkBuilder("body")
     vessel.add_vessel(body, rgba=p.colour, inside=(0.62, 0.63, 0.64, 1.0))
     vessel.add_hinge(body, rgba=p.trim_colour)
-    assembly.handles |= _add_ears(body, p)
+    foot = float(np.sqrt(p.radius_m**2 - (p.ear_width_m / 2) ** 2)) + 0.002
+    assembly.handles |= _add_ears(body, p, 0.72 * p.height_m, foot=foot, out=p.radius_m + p.ear_m)
     assembly.add_body(body, mass_kg=body.mass_kg(p.density_kg_m3), edge=(p.radius_m - p.wall_m / 2, 0.0, p.height_m))
 
     lid = PanelBuilder("lid", LID_BEHIND)
@@ -341,15 +371,15 @@ def _build_pot(assembly: Assembly, p: Drawn) -> None:
     assembly.set_texture(sheet_texture, p.colour)
 
 
-def _add_ears(body: LinkBuilder, p: Drawn) -> dict[str, FixedHandle]:
-    """Adds a loop on either side; the names are as seen from the front."""
+def _add_ears(
+    body: LinkBuilder, p: Drawn, z: float, *, foot: float, out: float, x: float = 0.0
+) -> dict[str, FixedHandle]:
+    """Adds a loop on either side, from `foot` to `out` from the middle; the names are as seen from the front."""
     handles = {}
-    z, half = 0.72 * p.height_m, p.ear_width_m / 2
-    foot = float(np.sqrt(p.radius_m**2 - half**2)) + 0.002
-    out = p.radius_m + p.ear_m
+    half = p.ear_width_m / 2
     for number, (side_name, sign) in enumerate((("left_handle", -1.0), ("right_handle", 1.0))):
         corners = [(-half, foot), (-half * 0.8, out), (half * 0.8, out), (half, foot)]
-        points = [np.array([x, sign * y, z]) for x, y in corners]
+        points = [np.array([x + along, sign * y, z]) for along, y in corners]
         for side in range(3):
             body.rod(f"ear_{number}_{side}", points[side], points[side + 1], radius=_EAR_RADIUS_M, rgba=p.trim_colour)
         for side in (1, 2):
@@ -407,7 +437,9 @@ def _build_trash_can(assembly: Assembly, p: Drawn) -> None:
         lid.box("field", (0.03, -side + 0.03, face), (reach - 0.03, side - 0.03, face + 0.004), rgba=p.lid_colour)
         face += 0.004
     vessel.add_hinge(body, rgba=DARK)
-    _add_pedal(body, p)
+    _add_slot(body, p)
+    if "pedal_m" not in vars(p):
+        _add_pedal(body, p.radius_m, p.foot_m * 0.62, root=-0.004)
     assembly.add_body(body, mass_kg=body.mass_kg(p.density_kg_m3), edge=(p.radius_m - p.wall_m / 2, 0.0, p.height_m))
 
     length = 2 * vessel.lid_radius_m * (1.0 if p.shape == "square" else 0.4)
@@ -420,14 +452,63 @@ def _build_trash_can(assembly: Assembly, p: Drawn) -> None:
     assembly.set_texture(sheet_texture(p.colour), p.colour, darker(p.colour, 0.9))
 
 
-def _add_pedal(body: LinkBuilder, p: Drawn) -> None:
-    """Adds a slot in front, the pedal's arm and its plate."""
+def _add_slot(body: LinkBuilder, p: Drawn) -> None:
+    """Adds the slot in front, out of which the pedal comes."""
     x = p.radius_m
     lower, upper = (x, -0.028, p.foot_m * 0.3), (x + 0.004, 0.028, p.foot_m + 0.012)
     body.visual.box("slot", lower, upper, rgba=(0.05, 0.05, 0.05, 1.0))
-    middle = p.foot_m * 0.62
-    body.box("arm", (x - 0.004, -0.012, middle - 0.003), (x + 0.03, 0.012, middle + 0.003), rgba=CHROME)
-    body.box("pedal", (x + 0.022, -0.032, middle - 0.005), (x + 0.052, 0.032, middle + 0.005), rgba=DARK)
+
+
+def _add_pedal(link: LinkBuilder, x: float, z: float, *, root: float) -> None:
+    """Adds the pedal's arm, which comes out of the body at `x` and `z` and begins at `root` from there, and its plate.
+
+    All are in m.
+    """
+    if root > 0.0:
+        link.visual.box("shaft", (x - 0.004, -0.012, z - 0.003), (x + root, 0.012, z + 0.003), rgba=CHROME)
+    link.box("arm", (x + root, -0.012, z - 0.003), (x + 0.03, 0.012, z + 0.003), rgba=CHROME)
+    link.box("pedal", (x + 0.022, -0.032, z - 0.005), (x + 0.052, 0.032, z + 0.005), rgba=DARK)
 
 
 trash_can = ObjectGenerator("trash_can", _TRASH_CAN, _build_trash_can)
+
+# The same bin with a pedal that lifts its lid. Pressed to its stop, the lid stays open, as bins with a stay-open do.
+
+_PEDAL_BIN = {
+    **_TRASH_CAN,
+    "height_m": uniform(0.25, 0.32),
+    "foot_m": uniform(0.050, 0.060),
+    "lid_m": uniform(0.008, 0.012),
+    "density_kg_m3": uniform(500.0, 700.0),
+    "handle": derived(lambda p: EdgeHandle()),
+    "holding": 0.0,  # a lid that is let go falls shut
+    "friction_n_m": uniform(0.02, 0.04),
+    "damping_n_m_s": uniform(0.10, 0.16),  # of a damper
+    "limit_rad": uniform(1.1, 1.3),
+    "pedal_m": uniform(0.020, 0.023),  # way of the pedal's plate
+    "stay_share": uniform(1.5, 1.8),  # of the catch that keeps the lid open, over the weight of the lid
+}
+_PEDAL_FRAME = PanelFrame(across=(1.0, 0.0, 0.0), out=Z)
+_PEDAL_ARM_M = 0.062
+"""From the axis of the pedal, inside the foot, to the middle of its plate."""
+
+
+def _build_pedal_bin(assembly: Assembly, p: Drawn) -> None:
+    _build_trash_can(assembly, p)
+    lid, span = assembly.parts["lid"], round(p.pedal_m / _PEDAL_ARM_M, 4)
+    pedal = PanelBuilder("pedal", _PEDAL_FRAME)
+    _add_pedal(pedal, _PEDAL_ARM_M - 0.037, 0.0, root=0.005)
+    frame, push = _PEDAL_FRAME, _PEDAL_FRAME.at(_PEDAL_ARM_M + 0.004, 0.0, 0.005)
+    grip = PanelGrip(Handle(HandleType.none, np.zeros(3), None), push, frame)
+    at = (p.radius_m - _PEDAL_ARM_M + 0.037, 0.0, 0.5 * p.foot_m)
+    motion = PartMotion(PartKind.hinge_horizontal, "body", at, Y, -span, friction=0.2, damping=0.02)
+    assembly.add_part(pedal, motion, grip, mass_kg=pedal.mass_kg(4000.0), push=push)
+    joint, ratio = assembly.parts["pedal"].joint, round(lid.openness.open / span, 6)
+    assembly.mechanisms["rod"] = Mimic(lid.joint, joint, ratio=ratio, offset=round(lid.openness.open, 6))
+    weight = gravity_moment(assembly.links["lid"], assembly.joints[lid.joint])
+    assembly.mechanisms["stay"] = Detent(
+        lid.joint, (lid.openness.open,), effort=round(p.stay_share * weight, 4), reach=0.15
+    )
+
+
+pedal_bin = ObjectGenerator("pedal_bin", _PEDAL_BIN, _build_pedal_bin)

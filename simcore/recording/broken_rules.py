@@ -177,7 +177,8 @@ def _rules_broken_while_holding(skill: JudgedSkill, skills: Sequence[JudgedSkill
         yield BrokenRule(start + int(lost[0]) + 1, "slipped", {**skill.label, "frames_lost": int(lost.size)})
     for other in skills:
         if skill.runs_concurrently_with(other) and other.ran:
-            not_held = np.flatnonzero(_moving_rows(other, start, end) & ~rows)
+            runs = np.arange(start, end) < other.end  # later, a part may move as the hand lets go of its object
+            not_held = np.flatnonzero(_moving_rows(other, start, end) & runs & ~rows)
             if not_held.size:
                 numbers = {"part": other.entry.get("part"), "frames_moved_alone": int(not_held.size)}
                 yield BrokenRule(start + int(not_held[0]) + 1, "slipped", {**skill.label, **numbers})

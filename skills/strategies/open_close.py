@@ -16,7 +16,7 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_force_values import closing_reach, lever_m
 from unlatch.robots.hand_shape import HandShape
 from unlatch.simcore.errors import ConfigError
-from unlatch.skills.mechanism_steps import is_held_closed
+from unlatch.skills.mechanism_steps import click_openings, is_held_closed, opens_another
 from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandDirections, HandFit, HandGrasp, held_at_edge
 from unlatch.solver.setting import MAX_THRESHOLD, FollowJointCfg, PlannerSettingCfg
 from unlatch.solver.term import Term
@@ -115,7 +115,7 @@ edge pries its own fingers apart."""
 def start_range(skill: str, part: Part, asset: ObjectAsset) -> tuple[float, float]:
     """Returns the least and largest opening at the start, before checking that a hand fits [rad or m from closed]."""
     slides, span = part.kind is PartKind.slider, part.openness.span
-    if skill == "close" and part.moves_little:
+    if skill == "close" and (part.moves_little or opens_another(asset.articulation, part)):
         # from fully open: of half of such a way, what counts as closed would be less than a hand is accurate to
         return _rounded_below(span, span), _rounded_below(span, span)
     if skill == "open" and is_held_closed(asset, part):
@@ -124,6 +124,10 @@ def start_range(skill: str, part: Part, asset: ObjectAsset) -> tuple[float, floa
     if skill == "close":
         shares = zip(_CLOSE_FROM[slides], _CLOSE_FROM_SHARE, strict=True)
         low, high = (min(most, share * span) for most, share in shares)
+        clicks = [opening for opening in click_openings(asset.articulation, part) if opening > clear]
+        if clicks:  # elsewhere it would move by itself before the hand is there
+            nearest = min(clicks, key=lambda opening: abs(opening - high))
+            return _rounded_below(nearest, span), _rounded_below(nearest, span)
         return rounded(max(low, clear)), rounded(max(high, clear))
     if not held_at_edge(part):
         return 0.0, 0.0  # a part with a handle is opened from closed

@@ -360,6 +360,18 @@ def test_a_knob_clicks_into_its_positions(make: Make) -> None:
     assert rig.q("dial") > 0.7
 
 
+def test_the_damping_of_a_detent_brakes_a_switch_that_snaps_over(make: Make) -> None:
+    switch = {"kind": "detent", "joint": "dial", "positions": [0.0, 0.6], "effort": 0.2, "reach": 0.29}
+    fastest = []
+    for damping in (0.0, 0.06):
+        rig = make(m={**switch, "damping": damping}, friction=0.01)
+        rig.item.set_joints({"dial": 0.34})
+        rig.push(1.5)
+        assert rig.q("dial") == pytest.approx(0.6, abs=0.02)
+        fastest.append(np.abs(rig.arrays()["objects.rig.joint_velocities"]).max())
+    assert fastest[1] < 0.2 / 0.06 < fastest[0]  # the speed at which the damping takes the whole effort
+
+
 def test_gears_move_each_other(make: Make) -> None:
     rig = make(m={"kind": "mimic", "joint": "second", "follows": "drawer", "ratio": 0.5, "offset": 0.01})
     rig.item.set_joints({"second": 0.01})

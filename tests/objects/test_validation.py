@@ -172,6 +172,14 @@ def test_joints_that_move_more_easily_than_real_ones_are_refused(category, least
     assert f"expected at least {least:g} N" in problem.message
 
 
+def test_a_joint_that_a_detent_holds_may_move_easily():
+    asset = generated("light_switch")
+    assert max(asset.friction.values()) < 0.2
+    assert list(joint_problems(asset)) == []
+    (problem,) = joint_problems(replace(asset, articulation=replace(asset.articulation, mechanisms={})))
+    assert "expected at least 0.2 N m" in problem.message
+
+
 SCENE = SimpleNamespace(seen_bodies=lambda: [SimpleNamespace(semantic_class=name) for name in ("kiosk", "table")])
 
 

@@ -14,15 +14,18 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.skills.mechanism_steps import (
     PressToPop,
     Step,
+    click_openings,
     explain_held,
     held_to_open,
     is_held_closed,
     joint_path,
+    opens_another,
     place_beyond,
     positions_let_go,
     press_of,
     steps_before,
 )
+from unlatch.skills.strategies.open_close import start_range
 
 
 @lru_cache
@@ -157,6 +160,25 @@ def test_the_hand_holds_the_lever_of_a_latched_part(category, part, held):
     assert (None if holds is None else holds.name) == held
     assert held_to_open(asset, found, 0.3) is None  # a part that stands open has left its latch
     assert is_held_closed(asset, found) == (held is not None)
+
+
+@pytest.mark.parametrize(("category", "part"), [("breaker", "switch"), ("pedal_bin", "pedal")])
+def test_what_snaps_over_or_lifts_a_lid_is_pressed_from_where_it_rests(category, part):
+    asset, found = asset_of(category), part_of(category, part)
+    least, most = start_range("close", found, asset)
+    assert least == most == pytest.approx(found.openness.span, abs=1e-3)
+    assert opens_another(asset.articulation, found) == (category == "pedal_bin")
+    start = {**asset.rest_positions, found.joint: found.openness.position(least)}
+    resting = asset.with_followers(start, led=[found.joint])
+    for other in asset.articulation.parts.values():
+        assert other is found or resting[other.joint] == pytest.approx(other.openness.closed, abs=5e-3)
+
+
+def test_a_knob_with_clicks_is_turned_back_from_one_of_them():
+    asset, knob = asset_of("detent_oven"), part_of("detent_oven", "knob")
+    (start,) = set(start_range("close", knob, asset))
+    assert min(abs(start - click) for click in click_openings(asset.articulation, knob)) < 5e-3
+    assert 0.0 < start < knob.openness.span
 
 
 @pytest.mark.parametrize("category", ["latched_door", "locked_safe"])

@@ -35,6 +35,7 @@ from unlatch.simcore.recording.success_rules import MAX_SETTLE_CHANGE_M, MAX_SET
 from unlatch.skills.catalog import derivable_skill
 from unlatch.skills.config import SkillCfg, StrategyCfg, part_acted_on
 from unlatch.skills.layout_search import LayoutSearchCfg
+from unlatch.skills.mechanism_steps import is_held_closed
 from unlatch.skills.strategies.candidates import draw_candidates
 from unlatch.skills.strategies.ranking import derive_strategies
 from unlatch.solver.setting import FollowJointCfg, PlannerSettingCfg
@@ -512,10 +513,14 @@ class _Rehearsing:
                 yield name, replace(self._cfg.task, regions=regions)
 
     def _other_starts(self) -> Iterator[tuple[str, TaskCfg, list[tuple[str, PlannerSettingCfg]]]]:
-        """Yields names of other openings at the start, tasks with them, and derived strategies for them."""
+        """Yields names of other openings at the start, tasks with them, and derived strategies for them.
+
+        There are none for a part that moves little, and none for one to be opened that a mechanism holds while it is
+        closed: it starts there, and the robot frees it.
+        """
         skill = derivable_skill(self._entry.name)
         asked = any(goal.kind.value == "open_fraction" for goal in self._cfg.task.goal)
-        if self._part.moves_little:
+        if self._part.moves_little or (skill == "open" and is_held_closed(self._asset, self._part)):
             return
         for low, high in _STARTS.get(skill, ()):
             start = (round(low * self._part.openness.span, 4), round(high * self._part.openness.span, 4))

@@ -217,6 +217,11 @@ class TestHold:
         record.skills[1] |= changes
         assert len(broken(record)) == n_broken
 
+    @pytest.mark.parametrize(("end", "n_broken"), [(4, 0), (5, 1)])
+    def test_a_part_may_move_as_the_hand_lets_go_once_the_other_skill_is_over(self, end, n_broken):
+        record = self.make(self.HELD, [5.0] * 6, [0.0, 0.0, 0.0, 0.5, 1.0, 1.1, 1.1], frame_end=end)
+        assert len(broken(record)) == n_broken
+
     def test_the_hold_is_judged_where_the_attempt_was_stopped_too(self):
         assert codes(broken(self.make(self.HELD, [0.0] * 6), limit=1)) == [("slipped", 2)]
 

@@ -9,6 +9,8 @@ import pytest
 import yaml
 
 from tests.workflows.builders import episode
+from unlatch.objects.annotation import write_articulation
+from unlatch.objects.procedural.openings import latched_door
 from unlatch.simcore.errors import ConfigError, UnlatchError
 from unlatch.skills.config import SkillCfg
 from unlatch.solver.setting import PlannerSettingCfg
@@ -178,6 +180,17 @@ def test_other_strategies_are_tried_only_where_something_can_be_planned(cfg, phy
     rehearse(cfg)
     tried = {name for name, *_ in physics.trials}
     assert ("bar_0" in tried) == (1 in refusals)
+
+
+def test_a_part_that_a_mechanism_holds_is_tried_from_closed_alone(physics, tmp_path, monkeypatch):
+    made, path, starts = latched_door(1), tmp_path / "object.urdf", []
+    path.write_text(made.model.to_urdf())
+    write_articulation(made.articulation, tmp_path)
+    run = Runner.run
+    monkeypatch.setattr(Runner, "run", lambda self, n: starts.append(self.cfg.task.openness[0].range) or run(self, n))
+    rehearse(load(f"object={path}", "skill=open", "part=door"))
+    assert len(starts) > 3
+    assert {tuple(start) for start in starts} == {(0.0, 0.0)}
 
 
 def test_a_chain_of_the_same_skill_on_the_same_part_is_rehearsed_at_its_first_hold(cfg):
