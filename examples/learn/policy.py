@@ -58,8 +58,8 @@ def load(path: str) -> Any:
 class ChunkPolicy:
     """Predicts for all workers at once, each when its last chunk is used up."""
 
-    def __init__(self, observation_space: Any, action_space: Any) -> None:
-        self._networks = [load(path) for path in os.environ["UNLATCH_POLICY"].split(os.pathsep)]
+    def __init__(self, observation_space: Any, action_space: Any, networks: Sequence[Any] = ()) -> None:
+        self._networks = networks or [load(path) for path in os.environ["UNLATCH_POLICY"].split(os.pathsep)]
         self._chunks: dict[int, list[np.ndarray]] = {}
         self._said: dict[int, str] = {}
 

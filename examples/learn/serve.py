@@ -6,7 +6,6 @@
 `UNLATCH_EXECUTED` is a variable of the server. What arrives while the network computes is answered together.
 """
 
-import os
 import sys
 from concurrent.futures import Future
 from itertools import count
@@ -15,18 +14,17 @@ from queue import SimpleQueue
 from threading import Thread
 
 import numpy as np
+from policy import ChunkPolicy, load
 
 sys.path.append(str(Path(__file__).parents[1]))
-os.environ.setdefault("UNLATCH_POLICY", next((word for word in sys.argv[1:] if "=" not in word), ""))
-from policy import ChunkPolicy  # it reads the variable
 from policy_server import listen
 
 
 class Networks:
     """Asks the networks in one thread, which all connections share."""
 
-    def __init__(self) -> None:
-        self.policy = ChunkPolicy(None, None)
+    def __init__(self, policy: ChunkPolicy) -> None:
+        self.policy = policy
         self.slots = count()
         self.waiting: SimpleQueue = SimpleQueue()
         Thread(target=self.answer, daemon=True).start()
@@ -70,9 +68,15 @@ class Served:
         return self.networks.ask(observation, self.slot)
 
 
+def serve(policy: ChunkPolicy, options: dict[str, str]) -> None:
+    """Answers environments until somebody stops the process."""
+    networks = Networks(policy)
+    listen(options.get("host", "127.0.0.1"), int(options.get("port", "5800")), lambda *_: Served(networks))
+
+
 if __name__ == "__main__":
     given = dict(word.split("=", 1) for word in sys.argv[1:] if "=" in word)
-    if not os.environ["UNLATCH_POLICY"]:
+    paths = [word for word in sys.argv[1:] if "=" not in word]
+    if not paths:
         sys.exit(__doc__)
-    networks = Networks()
-    listen(given.get("host", "127.0.0.1"), int(given.get("port", "5800")), lambda *_: Served(networks))
+    serve(ChunkPolicy(None, None, [load(path) for path in paths]), given)

@@ -101,7 +101,9 @@ def _join(sets: list[tuple[Path, dict[str, np.ndarray]]]) -> dict[str, np.ndarra
                     "Join sets of one robot, with the same state and rate."
                 )
     alike = {"names", "fps", "axes", "tcp"}
-    return {key: value if key in alike else np.concatenate([each[key] for _, each in sets]) for key, value in found.items()}
+    return {
+        key: value if key in alike else np.concatenate([each[key] for _, each in sets]) for key, value in found.items()
+    }
 
 
 def _is_near(a: np.ndarray, b: np.ndarray) -> bool:

@@ -21,7 +21,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 OPTIONS = {
     "out": "policy.npz", "noise": 0.02, "steps": 6000, "batch": 512, "width": 256, "chunk": 32, "hand": 1, "heads": 0,
-    "hide": 0.0, "hidden": "", "words": 0, "compile": 0, "seed": 0, "episodes": 0,
+    "hide": 0.0, "hidden": "", "guess": 1, "words": 0, "compile": 0, "seed": 0, "episodes": 0,
 }  # fmt: skip
 
 
@@ -85,12 +85,13 @@ def train(roots: list[Path], options: dict) -> ActionNetwork:
     kinds = [f".{kind}" for kind in options["hidden"].split(",") if kind]
     is_hidden = torch.tensor([any(kind in name for kind in kinds) for name in names])
     seen[HIDDEN], seen[STATE] = seen[STATE][:, is_hidden], seen[STATE][:, ~is_hidden]
+    seen[HIDDEN] = seen[HIDDEN][:, : None if options["guess"] else 0]
     names = [name for name, hidden in zip(names, is_hidden.tolist(), strict=True) if not hidden]
     instructions, of_row = np.unique(info[SAID] if options["words"] else [""] * len(ends), return_inverse=True)
     words = sorted({word for instruction in instructions for word in list_words(instruction)})
     seen[WORDS] = tell_words(words, instructions)[torch.tensor(of_row)]
     views = [key for key in seen if key not in (STATE, HIDDEN, WORDS)]
-    sizes |= {"words": words, "hidden": int(is_hidden.sum())}
+    sizes |= {"words": words, "hidden": seen[HIDDEN].shape[1]}
     cfg = NetworkCfg(names, actions.shape[1] - 1, views=views, **sizes)
     network = ActionNetwork(cfg, Arm(*map(torch.tensor, info["arm"])))
     hands = network.add_hands(actions)
