@@ -208,11 +208,13 @@ def list_images_one_policy() -> Iterator[Training]:
     tasks = tuple(f"task={name} {SLOW}" for name in TASKS)
     demos = [demos for task in tasks for demos in _demos_in_rooms(task)]
     unseen = tuple(f"{task} {UNSEEN_ROOM}" for task in tasks)
-    six = Training("six_tasks", tuple(demos), (*tasks, *unseen), IMAGES, executed=SLOW_EXECUTED)
-    for seed in range(SEEDS_OF_TRAININGS):
-        yield replace(six, name=f"six_tasks/{seed}", options=(*_FOR_IMAGES, "steps=16000", f"seed={seed}"))
-    options = (*_FOR_IMAGES, "steps=16000", "guess=0")
-    yield replace(six, name="without_guess", tasks=tasks, options=options)
+    six = Training("six_tasks", tuple(demos), tasks, IMAGES, (*_FOR_IMAGES, "steps=16000"), SLOW_EXECUTED)
+    three = [replace(six, options=(*six.options, f"seed={seed}")) for seed in range(SEEDS_OF_TRAININGS)]
+    for seed, training in enumerate(three):
+        yield replace(training, name=f"six_tasks/{seed}")
+    yield replace(six, name="without_guess", options=(*six.options, "guess=0"))
+    for seed, training in enumerate(three):  # the same networks
+        yield replace(training, name=f"unseen_room/{seed}", tasks=unseen)
 
 
 LEROBOT_POLICIES = {

@@ -239,6 +239,7 @@ class TrainingRuns:
         self._renderings = threading.Semaphore(_RENDERINGS_PER_CARD * max(cards, 1))  # more only wait for the card
         self._lock = threading.Lock()
         self._made: dict[str, Future[Any]] = {}
+        self._servers: list[subprocess.Popen[bytes]] = []
         folder.mkdir(parents=True, exist_ok=True)
 
     def rows(self, trainings: Sequence[Training]) -> list[dict[str, Any]]:
@@ -260,7 +261,8 @@ class TrainingRuns:
             tasks = [task for task in training.tasks if (training.name, task) not in done]
             if tasks:
                 networks, trained = self._train_all(rank, training)
-                with self._act(rank, training, networks) as policy, ThreadPoolExecutor(len(tasks)) as pool:
+                policy = self._act(rank, training, networks)
+                with ThreadPoolExecutor(len(tasks)) as pool:
                     list(pool.map(lambda task: self._evaluate(rank, training, task, policy, networks, trained), tasks))
 
         with ThreadPoolExecutor(max(len(trainings), 1)) as pool:
@@ -270,6 +272,9 @@ class TrainingRuns:
             except KeyboardInterrupt:
                 _STOPPED.set()
                 raise
+            finally:
+                for server in self._servers:
+                    server.terminate()
         return [f"{name}: {problem}" for name, problem in problems.items() if problem is not None]
 
     def _train_all(self, rank: int, training: Training) -> tuple[list[Path], dict[str, Any]]:
@@ -400,41 +405,41 @@ class TrainingRuns:
             outs = pool.map(lambda numbers: self._once(f"{view} {name} {numbers}", lambda: export(numbers)), parts)
             return [out for out in outs if out.exists()]
 
-    @contextmanager
-    def _act(self, rank: int, training: Training, networks: Sequence[Path]) -> Iterator[tuple[str, Mapping[str, str]]]:
-        """Yields the option `policy`, and variables of the process; if another Python has torch, it serves the policy.
+    def _act(self, rank: int, training: Training, networks: Sequence[Path]) -> tuple[str, Mapping[str, str]]:
+        """Returns the option `policy`, and variables of the process; starts a server if another Python has torch."""
+        policy, variables = training.describe_policy(networks)
+        server = training.server(networks)
+        if server is None or not (self._serves or training.trainer == LEROBOT_ARRAYS):
+            return policy, variables
+        return f"policy=tcp://127.0.0.1:{self._serve(rank, networks, server, variables)}", {}
+
+    def _serve(self, rank: int, networks: Sequence[Path], server: Sequence[str], variables: Mapping[str, str]) -> int:
+        """Returns the port of a server that runs until the end of `run`; equal ones are started once.
 
         Raises:
             RuntimeError: The server ended, or does not listen after two minutes.
         """
-        policy, variables = training.describe_policy(networks)
-        server = training.server(networks)
-        if server is None or not (self._serves or training.trainer == LEROBOT_ARRAYS):
-            yield policy, variables
-            return
-        version = hashlib.sha256(b"".join(path.read_bytes() for path in networks)).hexdigest()[:8]
-        port = 20000 + int(version, 16) % 10000  # an evaluation that goes on has the same policy=
-        log = self._folder / "logs" / f"serve-{training.key}-{version}.log"
-        log.parent.mkdir(parents=True, exist_ok=True)
+        name = _checksum(networks) + variables["UNLATCH_EXECUTED"]
+        port = 20000 + int(hashlib.sha256(name.encode()).hexdigest(), 16) % 10000  # equal if an evaluation goes on
+        log = self._folder / "logs" / f"serve-{name}.log"
         card = {"CUDA_VISIBLE_DEVICES": str(rank % self._n_cards) if self._n_cards else ""}
-        with log.open("w") as file:
-            process = subprocess.Popen(
-                [*self._torch, *server, f"port={port}"],
-                cwd=LEARN,
-                env={**os.environ, **_ONE_THREAD, **variables, **card},
-                stdout=file,
-                stderr=file,
-            )
-        try:
+
+        def start() -> int:
+            log.parent.mkdir(parents=True, exist_ok=True)
+            environment = {**os.environ, **_ONE_THREAD, **variables, **card}
+            with log.open("w") as file:
+                command = [*self._torch, *server, f"port={port}"]
+                process = subprocess.Popen(command, cwd=LEARN, env=environment, stdout=file, stderr=file)
+            self._servers.append(process)
             end_s = time.monotonic() + _SERVER_STARTS_S
             while "listening" not in log.read_text():
                 if process.poll() is not None or time.monotonic() > end_s:
                     raise RuntimeError(f"the server of the policy does not listen. Look at {log}.")
                 time.sleep(0.2)
-            yield f"policy=tcp://127.0.0.1:{port}", {}
-        finally:
-            process.terminate()
-            process.wait()
+            return port
+
+        found: int = self._once(f"serve {name}", start)
+        return found
 
     def _evaluate(
         self,
@@ -447,7 +452,7 @@ class TrainingRuns:
     ) -> None:
         """Evaluates networks in one task, prints the result and stores it; `acting`: see `_act`."""
         name = self._name_evaluation(training, task)
-        version = hashlib.sha256(b"".join(path.read_bytes() for path in networks)).hexdigest()[:8]
+        version = _checksum(networks)
         out, log = self._folder / "evaluations" / f"{name}-{version}", self._folder / "logs" / f"{name}.log"
         workers = min(self._n_cores, _EVALUATION_WORKERS, max(training.episodes // 8, 1))
         policy, variables = acting
@@ -498,6 +503,10 @@ def describe_hardware(cores: int, cards: int) -> str:
 def task_options(task: str) -> list[str]:
     """Returns the options of a task."""
     return shlex.split(task) if "=" in task else [f"task={task}"]
+
+
+def _checksum(networks: Sequence[Path]) -> str:
+    return hashlib.sha256(b"".join(path.read_bytes() for path in networks)).hexdigest()[:8]
 
 
 def _make_row(training: Training, task: str, found: RunStatistics) -> dict[str, Any]:

@@ -69,16 +69,14 @@ def tasks_table(study: str, *, more: dict[str, Column]) -> list[str]:
     return make_table(read_evaluations(study), {"task": task_of, **RATES, **more})
 
 
-def several_trainings_table(study: str, training: str, *, room: str | None = None) -> list[str]:
+def several_trainings_table(study: str, training: str) -> list[str]:
     """Returns the table of trainings that differ in their seed: mean and range of their rates by task, and of all.
 
     Args:
         study: Name of the study.
         training: What the names of the trainings begin with.
-        room: The room of the evaluated episodes; None: that of the task.
     """
-    found = [row for row in read_evaluations(study) if row["training"].startswith(f"{study}/{training}")]
-    rows = [row for row in found if _room_of(row) == room]
+    rows = [row for row in read_evaluations(study) if row["training"].startswith(f"{study}/{training}")]
     lines = ["| task | goal | clean | failures, by how far they came |", "|---" * 4 + "|"]
     for task in [*dict.fromkeys(map(task_of, rows)), "all"]:
         several = [row for row in rows if task in ("all", task_of(row))]
@@ -97,10 +95,6 @@ def _describe_range(rows: list[Evaluation], key: str) -> str:
     """Returns `91.2 % (89.5 to 93.0)`: the mean of a rate over trainings, the lowest and the highest."""
     rates = [100 * row[key] / row["n"] for row in rows]
     return f"{sum(rates) / len(rates):.1f} % ({min(rates):.1f} to {max(rates):.1f})"
-
-
-def _room_of(row: Evaluation) -> str | None:
-    return next((word.split("=")[1] for word in row["task"].split() if word.startswith("scenery=")), None)
 
 
 def _in_library(training: str) -> list[Evaluation]:
@@ -237,7 +231,7 @@ _STUDIES: dict[str, tuple[Callable[[], list[str]], str]] = {
         "images_one_policy",
     ),
     "learning_images_unseen_room": (
-        lambda: several_trainings_table("images_one_policy", "six_tasks", room="office"),
+        lambda: several_trainings_table("images_one_policy", "unseen_room"),
         "images_one_policy",
     ),
     "learning_images": (lambda: tasks_table("images", more={**DEMONSTRATIONS, **FAILURES}), "images"),
