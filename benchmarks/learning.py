@@ -14,8 +14,8 @@ three networks train on one card at a time, so their training times depend on ea
 If the environment variable UNLATCH_PARTNET_DIR names a folder of PartNet-Mobility objects, the study `points` also
 evaluates its policy on those of them that `any_urdf.py` opens, in five episodes of each object.
 
-The study `lerobot` trains ACT and Diffusion Policy of LeRobot in place of that network, and needs the extra `lerobot`.
-If no study is named, all but `lerobot` run.
+The studies `lerobot` and `lerobot_images` train ACT and Diffusion Policy of LeRobot in place of that network, and need
+the extra `lerobot`, the second one in the Python `torch`. If no study is named, all others run.
 
   seed      of the evaluated episodes. The default is for development: choose between trainings with it. `make results`
             evaluates once with a seed that nothing else uses, and says `seed_is=fresh`
@@ -23,6 +23,7 @@ If no study is named, all but `lerobot` run.
   cards     graphics cards, on which networks train and images are drawn; 0: networks train on the cores
   only      only trainings whose name, such as `tasks/open_drawer`, has this text; several with commas between
   renderer  of images: `software`, or `pygfx` with a graphics card
+  torch     the Python that trains, and serves networks that see; by default this one. It needs torch, not Unlatch
   scale     factor of the numbers of demonstrations, training steps and evaluated episodes, to try it out
   results   file that gets these results, too, in place of earlier ones of the same trainings; docs/learning.md and its
             notes have their tables from `benchmarks/learning_results.jsonl`
@@ -41,7 +42,7 @@ from pathlib import Path
 from typing import Any
 
 from any_urdf import AnyUrdfCfg, objects_of
-from learning_runs import EXECUTED, LEROBOT, Demos, Training, TrainingRuns, View
+from learning_runs import EXECUTED, LEROBOT, LEROBOT_ARRAYS, Demos, Training, TrainingRuns, View
 from learning_tables import describe, describe_counts
 from rich.box import MARKDOWN
 from rich.table import Table
@@ -59,7 +60,11 @@ SKILLS = replace(NUMBERS, name="skills", state=(*NUMBERS.state, "skill"))
 POINTS = View("points", ("joint_position", "gripper"), points=1024)
 DENSE_POINTS = replace(POINTS, name="dense", points=2048, part_share=0.75)
 """Of `POINTS`, one or two lie within 4 cm of the middle of a handle; of these, ten to twenty."""
-IMAGES = View("images", ("joint_position", "gripper"), cameras=("front", "wrist"))
+_OF_OBJECT = ("hand_keypoints", "openness", "geometry")
+IMAGES = View(
+    "images", ("joint_position", "gripper", *_OF_OBJECT), cameras=("front", "wrist"), hidden=_OF_OBJECT, arrays=True
+)
+"""The network sees its arm and two images; in training, it learns to guess the numbers of the object from them."""
 BASE = ("open_microwave", "close_microwave", "open_drawer", "close_drawer")
 TASKS = (*BASE, "turn_hand_wheel", "open_box")
 """The four base tasks, one of turning, and one with a lid."""
@@ -68,7 +73,11 @@ CURVE_TASK = "close_microwave"
 SLOW = "world.record_hz=10"
 """Ten frames a second in place of 30: a third of the images and points for the same number of demonstrations."""
 SLOW_CHUNK, SLOW_EXECUTED = "chunk=12", 5
-_FOR_IMAGES = ("batch=256", "noise=0.0", SLOW_CHUNK)
+_FOR_IMAGES = ("batch=256", "noise=0.0", "words=1", SLOW_CHUNK, "width=448")
+CLUTTER = "randomization.distractors.least=4 randomization.distractors.most=12"
+"""Things on the table; which ones, and where, follows from the seed of an episode."""
+TRAINED_ROOMS, UNSEEN_ROOM = ("kitchen", "workshop"), f"scenery=office {CLUTTER}"
+SEEDS_OF_TRAININGS = 3
 EPISODES_OF_REAL_OBJECT = 5
 CATEGORIES_THAT_OPEN = (
     "bottle", "box", "cabinet", "carton", "desk_drawers", "dishwasher", "door", "drawer", "drawer_cabinet", "faucet",
@@ -180,17 +189,32 @@ def list_images() -> Iterator[Training]:
     """Each task by itself, from two cameras."""
     for name in TASKS:
         task = f"task={name} {SLOW}"
-        number = 1500 if name == "open_drawer" else 1000
-        options = (*_FOR_IMAGES, "width=384", f"steps={20 * number}")
-        yield Training(name, (Demos(task, number),), (task,), IMAGES, options=options, executed=SLOW_EXECUTED)
+        options = (*_FOR_IMAGES, "steps=12000")
+        yield Training(name, (Demos(task, 1000),), (task,), IMAGES, options=options, executed=SLOW_EXECUTED)
+
+
+def _demos_in_rooms(task: str) -> tuple[Demos, ...]:
+    """Returns a thousand attempted demonstrations: half of them in kitchens and workshops with things on the table."""
+    options = ((*Demos.options, f"scenery={room}", *CLUTTER.split()) for room in TRAINED_ROOMS)
+    return (Demos(task, 500), *(Demos(task, 250, more, seed) for seed, more in enumerate(options, start=12)))
 
 
 def list_images_one_policy() -> Iterator[Training]:
-    """One policy for all tasks, from two cameras."""
+    """One policy for all tasks, told its task in words, from two cameras: three trainings, and one without the guess.
+
+    Half of the demonstrations are in a plain room, half in kitchens and workshops with things on the table. Evaluated
+    in the plain room and in offices, which are in no demonstration.
+    """
     tasks = tuple(f"task={name} {SLOW}" for name in TASKS)
-    demos, view = tuple(Demos(task, 300) for task in tasks), replace(IMAGES, state=(*IMAGES.state, "skill"))
-    options = (*_FOR_IMAGES, "width=512", "steps=20000")
-    yield Training("six_tasks", demos, tasks, view, options=options, executed=SLOW_EXECUTED)
+    demos = [demos for task in tasks for demos in _demos_in_rooms(task)]
+    unseen = tuple(f"{task} {UNSEEN_ROOM}" for task in tasks)
+    six = Training("six_tasks", tuple(demos), tasks, IMAGES, (*_FOR_IMAGES, "steps=16000"), SLOW_EXECUTED)
+    three = [replace(six, options=(*six.options, f"seed={seed}")) for seed in range(SEEDS_OF_TRAININGS)]
+    for seed, training in enumerate(three):
+        yield replace(training, name=f"six_tasks/{seed}")
+    yield replace(six, name="without_guess", options=(*six.options, "guess=0"))
+    for seed, training in enumerate(three):  # the same networks
+        yield replace(training, name=f"unseen_room/{seed}", tasks=unseen)
 
 
 LEROBOT_POLICIES = {
@@ -216,6 +240,31 @@ def list_lerobot() -> Iterator[Training]:
             yield Training(f"{kind}/{name}", (demos,), (task,), NUMBERS_AND_OBJECTS, options, executed, LEROBOT)
 
 
+LEROBOT_IMAGES = {
+    "act": (
+        "chunk_size=12", "n_action_steps=12", "pretrained_backbone_weights=null", "optimizer_lr=1e-4",
+        "optimizer_lr_backbone=1e-4",
+    ),
+    "diffusion": (
+        "n_obs_steps=1", "horizon=16", "n_action_steps=12", "down_dims=[128,256,512]",
+        "pretrained_backbone_weights=null", "use_group_norm=true",
+        "noise_scheduler_type=DDIM", "num_inference_steps=10",
+    ),
+}  # fmt: skip
+"""Keys of the configurations of policies of LeRobot, by their type; the weights of ImageNet cannot be fetched here."""
+
+
+def list_lerobot_images() -> Iterator[Training]:
+    """ACT and Diffusion Policy of LeRobot, from two cameras; one policy for each task."""
+    for kind, keys in LEROBOT_IMAGES.items():
+        for name in ("close_drawer", "open_microwave"):
+            task = f"task={name} {SLOW}"
+            options = (f"type={kind}", "batch=128", "steps=10000", *keys)
+            yield Training(
+                f"{kind}/{name}", _demos_in_rooms(task), (task,), IMAGES, options, SLOW_EXECUTED, LEROBOT_ARRAYS
+            )
+
+
 STUDIES: dict[str, Callable[[], Iterator[Training]]] = {
     "tasks": list_tasks,
     "demonstrations": list_demonstrations,
@@ -228,6 +277,7 @@ STUDIES: dict[str, Callable[[], Iterator[Training]]] = {
     "images": list_images,
     "images_one_policy": list_images_one_policy,
     "lerobot": list_lerobot,
+    "lerobot_images": list_lerobot_images,
 }
 
 
@@ -242,6 +292,7 @@ class Cfg:
     cards: int = 0
     only: str = ""
     renderer: str = "software"
+    torch: str | None = None
     scale: float = 1.0
     results: str | None = None
 
@@ -288,7 +339,9 @@ def _adapt(training: Training, cfg: Cfg) -> Training:
 
 def main(arguments: list[str]) -> int:
     """Runs the studies that are named."""
-    names = [word for word in arguments if "=" not in word] or [name for name in STUDIES if name != "lerobot"]
+    names = [word for word in arguments if "=" not in word] or [
+        name for name in STUDIES if not name.startswith("lerobot")
+    ]
     for name in names:
         if name not in STUDIES:
             raise ConfigError(
@@ -303,7 +356,8 @@ def main(arguments: list[str]) -> int:
     if not chosen:
         known = ", ".join(item.name for item in trainings)
         raise ConfigError(f"only={cfg.only} is in no name of a training. Trainings: {known}.", key="only")
-    runs = TrainingRuns(Path(cfg.out).absolute(), seed=cfg.seed, seed_is=cfg.seed_is, cores=cfg.cores, cards=cfg.cards)
+    options = {key: getattr(cfg, key) for key in ("seed", "seed_is", "cores", "cards", "torch")}
+    runs = TrainingRuns(Path(cfg.out).absolute(), **options)
     problems = runs.run(chosen)
     rows = runs.rows(chosen)
     if cfg.results is not None:

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import Queue
@@ -29,12 +29,15 @@ from unlatch.workflows.runs.statistics import RunStatistics
 LEARN = Path(__file__).parents[1] / "examples" / "learn"
 LEROBOT = "../lerobot_train.py"
 """Program that trains policies of LeRobot."""
+LEROBOT_ARRAYS = "../../benchmarks/lerobot_arrays.py"
+"""The same from arrays, with all images in memory; it also serves them."""
 UNLATCH = (sys.executable, "-m", "unlatch")
 EXECUTED = 20
 """Executed actions of a chunk of 32."""
 _TRAININGS_PER_CARD = 3
 _RENDERINGS_PER_CARD = 12
 _EVALUATION_WORKERS = 8
+_SERVER_STARTS_S = 120.0
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
 """Variables of a process; threads that wait must not take the cores of other work."""
 _STOPPED = threading.Event()
@@ -57,6 +60,10 @@ class View:
     """Renderer of the images."""
     objects: bool = field(default=False, repr=False)
     """Whether the poses of the objects are observed, beside the state."""
+    hidden: tuple[str, ...] = ()
+    """Kinds of the state that only training knows: the network learns to guess them from what it sees."""
+    arrays: bool = False
+    """Whether training reads arrays of `states.py`, with the images as they are, or an export for LeRobot."""
 
     @property
     def key(self) -> str:
@@ -70,14 +77,22 @@ class View:
 
     def export_options(self) -> list[str]:
         """Returns the options of `unlatch export`."""
-        options = [f"state=[{','.join(self.state)}]", f"objects={str(self.objects).lower()}", "keypoints=false"]
+        return [*self._columns(self.state), *([f"render={self.render_set}"] if self.cameras else [])]
+
+    def _columns(self, state: Sequence[str]) -> list[str]:
+        """Returns the options of the columns with these kinds of the state."""
+        options = [f"state=[{','.join(state)}]", f"objects={str(self.objects).lower()}", "keypoints=false"]
         options += [f"point_cloud={self.points}"] * bool(self.points)
-        options += [f"point_cloud_part_share={self.part_share}"] * (self.part_share is not None)
-        return options + [f"render={self.render_set}"] * bool(self.cameras)
+        return options + [f"point_cloud_part_share={self.part_share}"] * (self.part_share is not None)
+
+    def array_options(self) -> list[str]:
+        """Returns the options of `states.py`."""
+        return [f"state=[{','.join(self.state)}]", *([f"render={self.render_set}"] if self.cameras else [])]
 
     def observation_options(self, executed: int) -> list[str]:
         """Returns the options of `unlatch evaluate`; images are made when the next actions are predicted."""
-        options = [f"observation.{option}" for option in self.export_options() if not option.startswith("render")]
+        shown = [kind for kind in self.state if kind not in self.hidden]
+        options = [f"observation.{option}" for option in self._columns(shown)]
         if self.cameras:
             options += [*self.camera_options("sensors"), "observation.images=[rgb]"]
             options += [f"observation.images_every={executed}", f"observation.renderer={self.renderer}"]
@@ -136,8 +151,16 @@ class Training:
         """Returns the option `policy` for the files of networks, and variables of the process."""
         if self.trainer == LEROBOT:
             return f"policy=lerobot:{networks[0].parent}", {}
+        if self.trainer == LEROBOT_ARRAYS:
+            return "", {"UNLATCH_EXECUTED": str(self.executed)}
         files = os.pathsep.join(map(str, networks))
         return "policy=policy:ChunkPolicy", {"UNLATCH_POLICY": files, "UNLATCH_EXECUTED": str(self.executed)}
+
+    def server(self, networks: Sequence[Path]) -> list[str] | None:
+        """Returns the command that serves networks to an Unlatch without torch; None: they act without torch."""
+        if self.trainer == LEROBOT_ARRAYS:
+            return [LEROBOT_ARRAYS, str(networks[0].parent)]
+        return ["serve.py", *map(str, networks)] if self.view.cameras or self.view.points else None
 
     def scaled(self, factor: float) -> Training:
         """Returns a training with fewer demonstrations, steps and episodes."""
@@ -188,7 +211,9 @@ class Cores:
 class TrainingRuns:
     """Collects, trains and evaluates; keeps everything in a folder and makes only what is missing there."""
 
-    def __init__(self, folder: Path, *, seed: int, seed_is: Seed, cores: int, cards: int) -> None:
+    def __init__(
+        self, folder: Path, *, seed: int, seed_is: Seed, cores: int, cards: int, torch: str | None = None
+    ) -> None:
         """Opens the folder.
 
         Args:
@@ -197,10 +222,16 @@ class TrainingRuns:
             seed_is: What this seed was used for before.
             cores: Processes at a time.
             cards: Graphics cards; 0: networks train on the cores.
+            torch: The Python that trains, and acts where a network needs torch; None: this one.
         """
         self.results = folder / "results.jsonl"
         self._folder, self._seed, self._n_cores, self._n_cards = folder, seed, cores, cards
-        self._origin = {"seed_is": seed_is.value, **made_with()}
+        self._seed_is = seed_is.value
+        self._origin = ThreadPoolExecutor(1).submit(made_with)  # a minute, if this machine has no fingerprint yet
+        self._hardware = describe_hardware(cores, cards)
+        self._serves = torch is not None
+        # what belongs to this Python must not be found by the other one
+        self._torch = ["env", "-u", "PYTHONPATH", "-u", "PYTHONHOME", torch] if torch else [sys.executable]
         self._cores = Cores(cores)
         self._free_cards: Queue[int] = Queue()
         for card in [*range(cards)] * _TRAININGS_PER_CARD:
@@ -208,6 +239,7 @@ class TrainingRuns:
         self._renderings = threading.Semaphore(_RENDERINGS_PER_CARD * max(cards, 1))  # more only wait for the card
         self._lock = threading.Lock()
         self._made: dict[str, Future[Any]] = {}
+        self._servers: list[subprocess.Popen[bytes]] = []
         folder.mkdir(parents=True, exist_ok=True)
 
     def rows(self, trainings: Sequence[Training]) -> list[dict[str, Any]]:
@@ -229,8 +261,9 @@ class TrainingRuns:
             tasks = [task for task in training.tasks if (training.name, task) not in done]
             if tasks:
                 networks, trained = self._train_all(rank, training)
+                policy = self._act(rank, training, networks)
                 with ThreadPoolExecutor(len(tasks)) as pool:
-                    list(pool.map(lambda task: self._evaluate(rank, training, task, networks, trained), tasks))
+                    list(pool.map(lambda task: self._evaluate(rank, training, task, policy, networks, trained), tasks))
 
         with ThreadPoolExecutor(max(len(trainings), 1)) as pool:
             futures = {item.name: pool.submit(run_one, rank, item) for rank, item in enumerate(trainings)}
@@ -239,6 +272,9 @@ class TrainingRuns:
             except KeyboardInterrupt:
                 _STOPPED.set()
                 raise
+            finally:
+                for server in self._servers:
+                    server.terminate()
         return [f"{name}: {problem}" for name, problem in problems.items() if problem is not None]
 
     def _train_all(self, rank: int, training: Training) -> tuple[list[Path], dict[str, Any]]:
@@ -268,7 +304,11 @@ class TrainingRuns:
                 raise RuntimeError("no demonstration succeeded.")
             draft = made.with_suffix(".draft")
             with self._use_card(rank) as environment:
-                command = [sys.executable, training.trainer, *map(str, sets), *training.options, f"out={draft}"]
+                options = [
+                    *training.options,
+                    *([f"hidden={','.join(training.view.hidden)}"] if training.view.hidden else []),
+                ]
+                command = [*self._torch, training.trainer, *map(str, sets), *options, f"out={draft}"]
                 _run(command, log, environment=environment)
             draft.replace(made)
         lines = log.read_text().splitlines()
@@ -332,7 +372,8 @@ class TrainingRuns:
             return data
 
         def export(numbers: range) -> Path:
-            out = self._folder / "sets" / view.key / name / f"{numbers.start}-{numbers.stop}"
+            end = ".npz" if view.arrays else ""
+            out = self._folder / "sets" / view.key / name / f"{numbers.start}-{numbers.stop}{end}"
             if out.exists():
                 return out
             data = self._once(f"{name} {numbers}", lambda: collect(numbers))
@@ -341,8 +382,15 @@ class TrainingRuns:
             if view.cameras:
                 self._once(f"{view.render_set} {name} {numbers}", lambda: render(data, numbers))
             log = self._folder / "logs" / f"{name}-{numbers.start}-{view.key}.log"
+            draft = out.with_suffix(".draft") if view.arrays else out
+            command = [*UNLATCH, "export", str(data), *view.export_options()]
+            if view.arrays:
+                command = [sys.executable, "states.py", str(data), *view.array_options()]
+                out.parent.mkdir(parents=True, exist_ok=True)
             with self._cores.use(rank, 1):
-                _run([*UNLATCH, "export", str(data), f"out={out}", *view.export_options()], log)
+                _run([*command, f"out={draft}"], log)
+            if view.arrays:
+                draft.replace(out)
             return out
 
         def render(data: Path, numbers: range) -> None:
@@ -357,30 +405,73 @@ class TrainingRuns:
             outs = pool.map(lambda numbers: self._once(f"{view} {name} {numbers}", lambda: export(numbers)), parts)
             return [out for out in outs if out.exists()]
 
+    def _act(self, rank: int, training: Training, networks: Sequence[Path]) -> tuple[str, Mapping[str, str]]:
+        """Returns the option `policy`, and variables of the process; starts a server if another Python has torch."""
+        policy, variables = training.describe_policy(networks)
+        server = training.server(networks)
+        if server is None or not (self._serves or training.trainer == LEROBOT_ARRAYS):
+            return policy, variables
+        return f"policy=tcp://127.0.0.1:{self._serve(rank, networks, server, variables)}", {}
+
+    def _serve(self, rank: int, networks: Sequence[Path], server: Sequence[str], variables: Mapping[str, str]) -> int:
+        """Returns the port of a server that runs until the end of `run`; equal ones are started once.
+
+        Raises:
+            RuntimeError: The server ended, or does not listen after two minutes.
+        """
+        name = _checksum(networks) + variables["UNLATCH_EXECUTED"]
+        port = 20000 + int(hashlib.sha256(name.encode()).hexdigest(), 16) % 10000  # equal if an evaluation goes on
+        log = self._folder / "logs" / f"serve-{name}.log"
+        card = {"CUDA_VISIBLE_DEVICES": str(rank % self._n_cards) if self._n_cards else ""}
+
+        def start() -> int:
+            log.parent.mkdir(parents=True, exist_ok=True)
+            environment = {**os.environ, **_ONE_THREAD, **variables, **card}
+            with log.open("w") as file:
+                command = [*self._torch, *server, f"port={port}"]
+                process = subprocess.Popen(command, cwd=LEARN, env=environment, stdout=file, stderr=file)
+            self._servers.append(process)
+            end_s = time.monotonic() + _SERVER_STARTS_S
+            while "listening" not in log.read_text():
+                if process.poll() is not None or time.monotonic() > end_s:
+                    raise RuntimeError(f"the server of the policy does not listen. Look at {log}.")
+                time.sleep(0.2)
+            return port
+
+        found: int = self._once(f"serve {name}", start)
+        return found
+
     def _evaluate(
-        self, rank: int, training: Training, task: str, networks: Sequence[Path], trained: Mapping[str, Any]
+        self,
+        rank: int,
+        training: Training,
+        task: str,
+        acting: tuple[str, Mapping[str, str]],
+        networks: Sequence[Path],
+        trained: Mapping[str, Any],
     ) -> None:
-        """Evaluates networks in one task, prints the result and stores it."""
+        """Evaluates networks in one task, prints the result and stores it; `acting`: see `_act`."""
         name = self._name_evaluation(training, task)
-        version = hashlib.sha256(b"".join(path.read_bytes() for path in networks)).hexdigest()[:8]
+        version = _checksum(networks)
         out, log = self._folder / "evaluations" / f"{name}-{version}", self._folder / "logs" / f"{name}.log"
         workers = min(self._n_cores, _EVALUATION_WORKERS, max(training.episodes // 8, 1))
-        policy, variables = training.describe_policy(networks)
+        policy, variables = acting
         command = ["evaluate", *task_options(task), policy, f"episodes={training.episodes}"]
         command += training.view.observation_options(training.executed)
         command += [f"seed={self._seed}", f"workers={workers}", "pictures=0", f"out={out}"]
         card = str(rank % self._n_cards) if self._n_cards else ""
-        acting = {**variables, "CUDA_VISIBLE_DEVICES": card, **self._draw_on(rank)}
+        environment = {**variables, "CUDA_VISIBLE_DEVICES": card, **self._draw_on(rank)}
 
         def act() -> float:
             with self._cores.use(rank, workers):
                 start = time.perf_counter()
-                _run([*UNLATCH, *command], log, environment=acting)
+                _run([*UNLATCH, *command], log, environment=environment)
                 return time.perf_counter() - start
 
         evaluate_s = self._once(name, act)
         row = _make_row(training, task, RunStatistics.of(unlatch.open_dataset(out).summaries()))
-        row |= {"evaluation": name, "seed": self._seed, **self._origin, **trained, "evaluate_s": round(evaluate_s)}
+        row |= {"evaluation": name, "seed": self._seed, "seed_is": self._seed_is, **self._origin.result(), **trained}
+        row |= {"evaluate_s": round(evaluate_s), "hardware": self._hardware}
         with self._lock, self.results.open("a") as file:
             file.write(json.dumps(row) + "\n")
         print(f"{training.name} {task}: goal {row['goal']}, clean {row['clean']} of {row['n']}", flush=True)
@@ -398,9 +489,24 @@ class TrainingRuns:
         return future.result()
 
 
+def describe_hardware(cores: int, cards: int) -> str:
+    """Returns the cores and graphics cards of a run, such as `32 cores, 2 NVIDIA H200`."""
+    if not cards:
+        return f"{cores} cores"
+    command = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
+    with suppress(OSError):
+        names = subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
+        return f"{cores} cores, {cards} {names[0] if names else 'cards'}"
+    return f"{cores} cores, {cards} cards"
+
+
 def task_options(task: str) -> list[str]:
     """Returns the options of a task."""
     return shlex.split(task) if "=" in task else [f"task={task}"]
+
+
+def _checksum(networks: Sequence[Path]) -> str:
+    return hashlib.sha256(b"".join(path.read_bytes() for path in networks)).hexdigest()[:8]
 
 
 def _make_row(training: Training, task: str, found: RunStatistics) -> dict[str, Any]:

@@ -6,6 +6,7 @@ A line of the file is one evaluation, see `learning_runs`. `results_page.py` wri
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -66,6 +67,34 @@ def task_of(row: Evaluation) -> str:
 def tasks_table(study: str, *, more: dict[str, Column]) -> list[str]:
     """Returns the table of a study whose lines are tasks, in the order of the file."""
     return make_table(read_evaluations(study), {"task": task_of, **RATES, **more})
+
+
+def several_trainings_table(study: str, training: str) -> list[str]:
+    """Returns the table of trainings that differ in their seed: mean and range of their rates by task, and of all.
+
+    Args:
+        study: Name of the study.
+        training: What the names of the trainings begin with.
+    """
+    rows = [row for row in read_evaluations(study) if row["training"].startswith(f"{study}/{training}")]
+    lines = ["| task | goal | clean | failures, by how far they came |", "|---" * 4 + "|"]
+    for task in [*dict.fromkeys(map(task_of, rows)), "all"]:
+        several = [row for row in rows if task in ("all", task_of(row))]
+        trainings = [
+            _sum([row for row in several if row["training"] == name])
+            for name in dict.fromkeys(str(row["training"]) for row in several)
+        ]
+        stages = sum((Counter(row["stages"]) for row in several), Counter())
+        failed = {name: stages[name] for name in _STAGES if stages[name] and name != "goal"}
+        rates = [_describe_range(trainings, key) for key in ("goal", "clean")]
+        lines.append(f"| {' | '.join([task, *rates, describe_stages({'stages': failed})])} |")
+    return lines
+
+
+def _describe_range(rows: list[Evaluation], key: str) -> str:
+    """Returns `91.2 % (89.5 to 93.0)`: the mean of a rate over trainings, the lowest and the highest."""
+    rates = [100 * row[key] / row["n"] for row in rows]
+    return f"{sum(rates) / len(rates):.1f} % ({min(rates):.1f} to {max(rates):.1f})"
 
 
 def _in_library(training: str) -> list[Evaluation]:
@@ -197,7 +226,14 @@ def lerobot_table() -> list[str]:
 
 _STUDIES: dict[str, tuple[Callable[[], list[str]], str]] = {
     "learning_one_policy": (lambda: tasks_table("one_policy", more=FAILURES), "one_policy"),
-    "learning_images_one_policy": (lambda: tasks_table("images_one_policy", more=FAILURES), "images_one_policy"),
+    "learning_images_one_policy": (
+        lambda: several_trainings_table("images_one_policy", "six_tasks"),
+        "images_one_policy",
+    ),
+    "learning_images_unseen_room": (
+        lambda: several_trainings_table("images_one_policy", "unseen_room"),
+        "images_one_policy",
+    ),
     "learning_images": (lambda: tasks_table("images", more={**DEMONSTRATIONS, **FAILURES}), "images"),
     "learning_images_plain": (lambda: tasks_table("images_plain", more={**DEMONSTRATIONS, **FAILURES}), "images_plain"),
     "learning_points": (lambda: points_table("every_category_dense"), "points"),

@@ -366,8 +366,8 @@ class Skill(ABC):
         return Failure(code, message, self.context.time_s, evidence)
 
     def _check_blocked(self) -> None:
-        arm = self.context.arm
-        error = float(abs(arm.q_read - arm.q_target).max())
+        arm = self.context.arm  # it is on its path if it is where its motors lead it: `q_target` is two frames ahead
+        error = float(abs(arm.q_read - arm.step_targets.positions).max())
         self._blocked_frames = self._blocked_frames + 1 if error > _BLOCKED_ERROR_RAD else 0
         if self._blocked_frames >= self.context.frames(_BLOCKED_S):
             self.fail(

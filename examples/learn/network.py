@@ -5,6 +5,8 @@ as a change of the hand in the frame of the grip (the precise place). `act` join
 """
 
 import json
+import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -15,7 +17,9 @@ from encoders import ImageEncoder, PointEncoder
 from states import STATE
 from torch import Tensor, nn
 
-CLOUD, IMAGE = "observation.point_cloud", "observation.images."
+CLOUD = "observation.point_cloud"
+WORDS, HIDDEN = "words", "hidden"
+"""The words of the instruction, and numbers that only training knows; not keys of an export."""
 
 
 @dataclass
@@ -32,6 +36,10 @@ class NetworkCfg:
     blocks: int = 4
     views: list[str] = field(default_factory=list)
     """Observed point clouds and images, as in the export."""
+    words: list[str] = field(default_factory=list)
+    """Words of instructions that are told apart."""
+    hidden: int = 0
+    """Numbers about the object that the network learns to guess from its views; it acts on its guess."""
     heads: int = 0
     """Places of a point cloud that the network attends to."""
     hide: float = 0.0
@@ -55,16 +63,19 @@ class ActionNetwork(nn.Module):
         self.cfg, self.arm = cfg, arm
         words = (".grip.center.", ".grip.out.", ".grip.along.", ".hand_keypoints.")
         *self.grip, self.keypoints = (self._find_columns(word) for word in words)
-        inputs, outputs = len(cfg.names) + 9, cfg.joints + 1 + 9 * cfg.hand
+        inputs, outputs = len(cfg.names) + len(cfg.words) + 9, cfg.joints + 1 + 9 * cfg.hand
         self.register_buffer("input_scale", torch.ones(2, inputs))
         self.register_buffer("output_scale", torch.ones(2, cfg.chunk, outputs))
         encoders = (PointEncoder(cfg.heads, cfg.hide) if view == CLOUD else ImageEncoder() for view in cfg.views)
         self.encoders = nn.ModuleList(encoders)
         w, last = cfg.width, cfg.chunk * outputs
         first = inputs + sum(encoder.size for encoder in self.encoders)
+        if cfg.hidden:
+            self.register_buffer("hidden_scale", torch.ones(2, cfg.hidden))
+            self.guess_layers = nn.Sequential(nn.Linear(first, w), nn.GELU(), nn.Linear(w, cfg.hidden))
         blocks = [(nn.LayerNorm(w), nn.Linear(w, 2 * w), nn.GELU(), nn.Linear(2 * w, w)) for _ in range(cfg.blocks)]
         body = [Residual(*block) for block in blocks]
-        self.layers = nn.Sequential(nn.Linear(first, w), *body, nn.LayerNorm(w), nn.Linear(w, last))
+        self.layers = nn.Sequential(nn.Linear(first + cfg.hidden, w), *body, nn.LayerNorm(w), nn.Linear(w, last))
 
     def _find_columns(self, word: str) -> slice:
         """Returns the observed numbers whose name has a word; they are next to each other."""
@@ -92,7 +103,8 @@ class ActionNetwork(nn.Module):
             points, on_part = seen[CLOUD].split([3, 1], dim=2)
             places = [(points - origin[:, None]) @ frame, 5.0 * (points - p[:, None]) @ R, on_part]
             views[CLOUD] = torch.cat(places, dim=2)
-        inputs = torch.cat([q, *rest, (keypoints @ frame).flatten(1), hand], dim=1)
+        told = [seen[WORDS]] if self.cfg.words else []
+        inputs = torch.cat([q, *rest, *told, (keypoints @ frame).flatten(1), hand], dim=1)
         return inputs, list(views.values()), origin, frame
 
     def _find_grip(self, seen: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
@@ -125,21 +137,28 @@ class ActionNetwork(nn.Module):
             parts.append(_express_in_grip(p, R, origin, frame) - inputs[:, None, -9:])
         return torch.cat(parts, dim=2)
 
-    def fit_scales(self, inputs: Tensor, views: list[Tensor], targets: Tensor) -> None:
-        """Sets mean and spread of inputs (N, inputs) and targets (N, chunk, outputs)."""
-        for scale, values in ((self.input_scale, inputs), (self.output_scale, targets)):
+    def fit_scales(self, inputs: Tensor, views: list[Tensor], targets: Tensor, hidden: Tensor) -> None:
+        """Sets mean and spread of inputs (N, inputs), targets (N, chunk, outputs) and hidden numbers (N, hidden)."""
+        scales = [(self.input_scale, inputs), (self.output_scale, targets)]
+        for scale, values in [*scales, (self.hidden_scale, hidden)] if self.cfg.hidden else scales:
             scale.copy_(torch.stack([values.mean(0), values.std(0).clamp(min=1e-2)]))
 
-    def loss(self, inputs: Tensor, views: list[Tensor], targets: Tensor) -> Tensor:
-        """Returns the mean absolute error, in spreads of each number of the targets (N, chunk, outputs)."""
-        return (self._predict(inputs, views) - (targets - self.output_scale[0]) / self.output_scale[1]).abs().mean()
+    def loss(self, inputs: Tensor, views: list[Tensor], targets: Tensor, hidden: Tensor) -> Tensor:
+        """Returns the mean absolute error of targets (N, chunk, outputs), in spreads of each number, and that of the
+        guess of hidden numbers (N, hidden), added.
+        """
+        found, guess = self._predict(inputs, views)
+        error = (found - (targets - self.output_scale[0]) / self.output_scale[1]).abs().mean()
+        if not self.cfg.hidden:
+            return error
+        return error + (guess - (hidden - self.hidden_scale[0]) / self.hidden_scale[1]).abs().mean()
 
     @torch.no_grad()
     def act(self, seen: dict[str, Tensor]) -> Tensor:
         """Returns actions (N, chunk, joints + 1) for observations by key."""
         inputs, views, origin, frame = self.encode(seen)
         n = self.cfg.joints
-        x = self._predict(inputs, views) * self.output_scale[1] + self.output_scale[0]
+        x = self._predict(inputs, views)[0] * self.output_scale[1] + self.output_scale[0]
         q = x[..., :n] + inputs[:, None, :n]
         if self.cfg.hand:
             hand = x[..., n + 1 :] + inputs[:, None, -9:]
@@ -147,16 +166,30 @@ class ActionNetwork(nn.Module):
             q = self.arm.reach(q.flatten(0, 1), p.flatten(0, 1), R.flatten(0, 1)).unflatten(0, q.shape[:2])
         return torch.cat([q, x[..., n : n + 1]], dim=2)
 
-    def _predict(self, inputs: Tensor, views: list[Tensor]) -> Tensor:
+    def _predict(self, inputs: Tensor, views: list[Tensor]) -> tuple[Tensor, Tensor]:
+        """Returns targets (N, chunk, outputs) and the guess of hidden numbers (N, hidden), in their spreads."""
         numbers = ((inputs - self.input_scale[0]) / self.input_scale[1]).clamp(-5.0, 5.0)
         features = [encoder(view) for encoder, view in zip(self.encoders, views, strict=True)]
-        return self.layers(torch.cat([numbers, *features], dim=1)).view(-1, *self.output_scale.shape[1:])
+        seen = torch.cat([numbers, *features], dim=1)
+        guess = self.guess_layers(seen) if self.cfg.hidden else seen[:, :0]
+        return self.layers(torch.cat([seen, guess], dim=1)).view(-1, *self.output_scale.shape[1:]), guess
 
 
 def _express_in_grip(p: Tensor, R: Tensor, origin: Tensor, frame: Tensor) -> Tensor:
     """Returns poses (N, k, 9) in the frame of the grip: position, then two columns of the rotation."""
     local = frame[:, None].mT @ R
     return torch.cat([(p - origin[:, None]) @ frame, local[..., 0], local[..., 1]], dim=2)
+
+
+def tell_words(words: Sequence[str], said: Sequence[str]) -> Tensor:
+    """Returns which of the words instructions have (N, words), 1 or 0."""
+    told = [set(list_words(instruction)) for instruction in said]
+    return torch.tensor([[float(word in found) for word in words] for found in told]).view(len(told), len(words))
+
+
+def list_words(instruction: str) -> list[str]:
+    """Returns the words of an instruction, in small letters."""
+    return re.findall(r"[a-z]+", instruction.lower())
 
 
 def save(network: ActionNetwork, path: str | Path) -> None:

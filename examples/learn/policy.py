@@ -38,13 +38,17 @@ def load(path: str) -> Any:
     if not views:
         return StateNetwork(path)
     import torch  # only here: it takes seconds to import
+    from network import WORDS, tell_words
     from network import load as load_network
 
-    torch.set_default_device("cuda" if torch.cuda.is_available() else "cpu")
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    torch.set_default_device(device)
     network = load_network(path)
 
-    def act(seen: Mapping[str, np.ndarray]) -> np.ndarray:
+    def act(seen: Mapping[str, np.ndarray], said: Sequence[str] = ()) -> np.ndarray:
+        torch.set_default_device(device)  # it holds for one thread
         tensors = {key: torch.tensor(value) for key, value in seen.items()}
+        tensors[WORDS] = tell_words(network.cfg.words, said)
         tensors[STATE] = tensors[STATE].float()
         return network.act(tensors).cpu().numpy()
 
@@ -54,20 +58,22 @@ def load(path: str) -> Any:
 class ChunkPolicy:
     """Predicts for all workers at once, each when its last chunk is used up."""
 
-    def __init__(self, observation_space: Any, action_space: Any) -> None:
-        self._networks = [load(path) for path in os.environ["UNLATCH_POLICY"].split(os.pathsep)]
+    def __init__(self, observation_space: Any, action_space: Any, networks: Sequence[Any] = ()) -> None:
+        self._networks = networks or [load(path) for path in os.environ["UNLATCH_POLICY"].split(os.pathsep)]
         self._chunks: dict[int, list[np.ndarray]] = {}
+        self._said: dict[int, str] = {}
 
     def reset(self, slot: int, observation: Mapping[str, np.ndarray], info: Mapping[str, Any]) -> None:
-        """Forgets the chunk of a worker."""
-        self._chunks[slot] = []
+        """Forgets the chunk of a worker, and takes its instruction."""
+        self._chunks[slot], self._said[slot] = [], info.get("language", [""])[0]
 
     def act_batch(self, observations: Mapping[str, np.ndarray], slots: Sequence[int]) -> list[np.ndarray]:
         """Returns the next action of every worker."""
         due = [row for row, slot in enumerate(slots) if not self._chunks[slot]]
         if due:
             seen = {key: observations[key][due] for key in (STATE, *self._networks[0].cfg.views)}
-            found = [network.act(seen) for network in self._networks]
+            said = [self._said[slots[row]] for row in due]
+            found = [network.act(seen, said) if network.cfg.views else network.act(seen) for network in self._networks]
             shortest = min(chunks.shape[1] for chunks in found)
             chunks = np.median([chunks[:, :shortest] for chunks in found], axis=0).astype(float)
             for row, chunk in zip(due, chunks, strict=True):

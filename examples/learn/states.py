@@ -2,13 +2,15 @@
 
     python examples/learn/states.py data/microwaves out=data/microwaves.npz [state=[joint_position,gripper,...]]
 
-writes the numbers of demonstrations as arrays, which `train.py` reads, also in a Python without Unlatch.
+writes the numbers of demonstrations as arrays, which `train.py` reads, also in a Python without Unlatch; with
+`render=NAME`, their images and instructions, too.
 """
 
 import json
 import sys
 from collections.abc import Callable
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,7 +18,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 from scipy.special import erf
 
-STATE = "observation.state"
+STATE, IMAGE, SAID = "observation.state", "observation.images.", "instructions"
 COLUMNS = ("joint_position", "gripper", "hand_keypoints", "openness", "skill", "geometry")
 
 
@@ -40,15 +42,18 @@ def read_arm(robot: str = "franka_panda") -> tuple[np.ndarray, np.ndarray]:
     return np.float32(axes), np.float32(T_base_ee @ T_ee_tcp)
 
 
-def read_records(folders: list[Path], columns: list[str]) -> dict[str, np.ndarray]:
-    """Returns states (N, n), actions (N, m) and lengths (E,) of the successful episodes of data sets, and their arm."""
+def read_records(folders: list[Path], columns: list[str], render: str = "") -> dict[str, np.ndarray]:
+    """Returns states (N, n), actions (N, m) and lengths (E,) of the successful episodes of data sets, and their arm;
+    of a render set also images (N, H, W, 3) of each camera, and instructions (E,).
+    """
     from unlatch.data import DataSet
     from unlatch.exporters import ExportCfg, ExportSource
     from unlatch.simcore.recording.export.config import StateKind
     from unlatch.workflows.episode.observed_scene import recorded_scene
     from unlatch.workflows.runs.recorded_config import config_of
 
-    cfg = ExportCfg(state=[StateKind[name] for name in columns], objects=False, keypoints=False)
+    kinds = [StateKind[name] for name in columns]
+    cfg = ExportCfg(state=kinds, objects=False, keypoints=False, render=render or None)
     found = []
     for data_set in map(DataSet.open, folders):
         if any(item.success for item in data_set.summaries()):
@@ -65,6 +70,10 @@ def read_records(folders: list[Path], columns: list[str]) -> dict[str, np.ndarra
                 "axes": axes,
                 "tcp": tcp,
             }
+            for name in made[0].images:
+                frames = (image for item in made for image in islice(item.images[name].frames(), item.n_actions))
+                arrays[f"{IMAGE}{name}"] = np.stack(list(frames))
+            arrays |= {SAID: np.array([item.language for item in made])} if render else {}
             found.append((data_set.path, arrays))
     if not found:
         sys.exit(f"states.py: no episode of {', '.join(map(str, folders))} succeeded. Collect more.")
@@ -72,8 +81,13 @@ def read_records(folders: list[Path], columns: list[str]) -> dict[str, np.ndarra
 
 
 def read_arrays(paths: list[Path]) -> dict[str, np.ndarray]:
-    """Returns the arrays of files of this program, one after the other."""
-    return _join([(path, dict(np.load(path))) for path in paths])
+    """Returns the arrays of files of this program, one after the other; without images."""
+
+    def read(path: Path) -> dict[str, np.ndarray]:
+        with np.load(path) as stored:
+            return {key: stored[key] for key in stored.files if not key.startswith(IMAGE)}
+
+    return _join([(path, read(path)) for path in paths])
 
 
 def _join(sets: list[tuple[Path, dict[str, np.ndarray]]]) -> dict[str, np.ndarray]:
@@ -86,8 +100,10 @@ def _join(sets: list[tuple[Path, dict[str, np.ndarray]]]) -> dict[str, np.ndarra
                     f"{path} does not fit {first}: '{key}' is {other[key].tolist()}, expected {found[key].tolist()}. "
                     "Join sets of one robot, with the same state and rate."
                 )
-    joined = {key: np.concatenate([each[key] for _, each in sets]) for key in ("states", "actions", "lengths")}
-    return {**found, **joined}
+    alike = {"names", "fps", "axes", "tcp"}
+    return {
+        key: value if key in alike else np.concatenate([each[key] for _, each in sets]) for key, value in found.items()
+    }
 
 
 def _is_near(a: np.ndarray, b: np.ndarray) -> bool:
@@ -216,10 +232,10 @@ def main(words: list[str]) -> None:
     """Writes the numbers of demonstrations."""
     given = dict(word.split("=", 1) for word in words if "=" in word)
     folders = [Path(word) for word in words if "=" not in word]
-    if not folders or "out" not in given or not given.keys() <= {"out", "state"}:
+    if not folders or "out" not in given or not given.keys() <= {"out", "state", "render"}:
         sys.exit(__doc__)
     columns = given.get("state", f"[{','.join(COLUMNS)}]").strip("[]").split(",")
-    arrays = read_records(folders, columns)
+    arrays = read_records(folders, columns, given.get("render", ""))
     with Path(given["out"]).open("wb") as file:  # the name as it is, also without .npz
         np.savez(file, **arrays)
     print(f"{given['out']}: {len(arrays['lengths'])} episodes, {len(arrays['states'])} rows")

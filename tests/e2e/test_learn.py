@@ -108,6 +108,79 @@ def test_a_network_learns_from_points_and_images_and_acts_on_them(pictured, tmp_
     np.testing.assert_allclose(acted, expected[:1], atol=5e-3)  # the one that differs has no say
 
 
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory):
+    """Arrays of `states.py` with images, of two demonstrations with instructions, whose scenes look alike."""
+    path = tmp_path_factory.mktemp("packed") / "demos.npz"
+    rng, rows = np.random.default_rng(0), 80
+    names = [*(f"left.joint{i}.position" for i in range(2)), "left.gripper", "left.openness", "left.geometry.size"]
+    images = np.repeat(rng.integers(0, 255, (1, 16, 16, 3), dtype=np.uint8), rows, axis=0)
+    write_demonstrations(
+        path,
+        states=np.float32(np.hstack([np.zeros((rows, 3)), rng.normal(size=(rows, 2))])),
+        actions=np.float32(rng.normal(size=(rows, 3))),
+        lengths=np.array([rows // 2] * 2),
+        names=np.array(names),
+        axes=np.zeros((2, 6), dtype=np.float32),
+        tcp=np.eye(4, dtype=np.float32),
+        instructions=np.array(["open the upper drawer", "Open the lower drawer."]),
+        **{"observation.images.front": images},
+    )
+    return path
+
+
+OF_ARRAYS = {"width": 32, "batch": 16, "noise": 0.0, "chunk": 3, "hand": 0, "words": 1, "hidden": "openness,geometry"}
+
+
+@pytest.fixture
+def told(packed, tmp_path, torch):
+    """The file of a network that was trained on them for a moment."""
+    import train
+
+    path = tmp_path / "policy.npz"
+    train.train([packed], {**train.OPTIONS, **OF_ARRAYS, "out": str(path), "steps": 20})
+    return path
+
+
+def test_a_network_is_told_the_words_of_an_instruction_and_not_the_hidden_numbers(told, packed):
+    import policy
+
+    chosen = policy.ChunkPolicy(None, None, [policy.load(str(told))])
+    cfg = chosen._networks[0].cfg
+    assert (cfg.words, cfg.hidden, len(cfg.names)) == (["drawer", "lower", "open", "the", "upper"], 2, 3)
+    with np.load(packed) as stored:
+        seen = {"observation.state": stored["states"][:2, :3], "observation.images.front": stored[cfg.views[0]][:2]}
+    for slot, said in enumerate(("open the upper drawer", "open the lower drawer")):
+        chosen.reset(slot, seen, {"language": [said, "another phrasing"]})
+    upper, lower = chosen.act_batch(seen, [0, 1])
+    assert abs(upper - lower).max() > 1e-3  # the same state and image
+    for slot in range(2):
+        chosen.reset(slot, seen, {"language": ["Open the LOWER drawer!"]})
+    np.testing.assert_allclose(chosen.act_batch(seen, [0, 1]), [lower, lower], atol=1e-5)
+
+
+def test_a_server_acts_as_the_policy_in_the_process(told, packed, monkeypatch):
+    import policy
+    import serve
+
+    given = policy.load(str(told))
+    server = serve.Networks(policy.ChunkPolicy(None, None, [given]))
+    with np.load(packed) as stored:
+        state, images = stored["states"][:2, :3], stored["observation.images.front"][:2]
+    rows = [{"observation.state": state[i], "observation.images.front": images[i]} for i in range(2)]
+    said = ["open the upper drawer", "open the lower drawer"]
+    served = [serve.Served(server) for _ in rows]
+    for one, row, words in zip(served, rows, said, strict=True):
+        one.reset(row, 0, 7, [words])
+    acted = [one.act(row) for one, row in zip(served, rows, strict=True)]
+    expected = given.act({key: np.stack([row[key] for row in rows]) for key in rows[0]}, said)[:, 0]
+    np.testing.assert_allclose(acted, expected, atol=1e-5)
+    served[0].act(rows[0])
+    served[0].act(rows[0])
+    with pytest.raises(KeyError):  # the chunk of three is used up; an error reaches who asked
+        served[0].act({"observation.state": state[0]})
+
+
 def test_numpy_acts_as_torch_does(torch):
     from network import load
     from states import StateNetwork
