@@ -94,9 +94,11 @@ class ObservationCfg:
     images: list[str] = field(default_factory=list)
     """Kinds of images that the configured `sensors` make: `rgb`, `depth`, `segmentation`, `instance_id_segmentation`,
     `normals`. They are observed under `sensors.<name>.<kind>_image` and never recorded."""
-    images_every: Count = 1
+    images_every: Count | None = None
     """New images are made in the first frame that is observed and in every so many frames after it; the observation
-    repeats the last ones in between, and points by camera too. At 30 frames a second, 3 stands for cameras of 10 Hz."""
+    repeats the last ones in between, and points by camera too. At 30 frames a second, 3 stands for cameras of 10 Hz.
+    Null: when the policy predicts its next actions, if it is a checkpoint of LeRobot that says how many of them it
+    executes; else in every frame."""
     renderer: str = SOFTWARE
     """Name in the catalog of renderers; it draws these images and those that give points by camera."""
     columns: bool = False
@@ -128,7 +130,7 @@ class ObservationCfg:
         self._check_images()
         self._check_columns()
         if not self.has_images:
-            for key, default in (("images_every", 1), ("renderer", SOFTWARE)):
+            for key, default in (("images_every", None), ("renderer", SOFTWARE)):
                 if getattr(self, key) != default:
                     raise ConfigError(
                         f"observation.{key}={getattr(self, key)} has no effect: no images are observed, and no points "

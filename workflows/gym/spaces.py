@@ -313,7 +313,7 @@ class ObservedImages:
         self._kinds = [Rendering[kind] for kind in cfg.images]
         # not the names of labels, nor images that are there for points
         self._asked = tuple(f"{kind}_image" for kind in cfg.images)
-        self._every = cfg.images_every
+        self._every = cfg.images_every or 1
         self._cameras = point_cameras(scene, cfg.point_cloud_cameras) if cfg.has_camera_points else []
         self._has_images = cfg.has_images
         self._frame = 0

@@ -56,8 +56,24 @@ def can_batch(address: str) -> bool:
     Raises:
         ConfigError: There is no checkpoint.
     """
-    settings = json.loads((find_checkpoint(address) / "config.json").read_text(encoding="utf-8"))
+    settings = _read_settings(address)
     return settings.get("type") in _CHUNKED and settings.get("temporal_ensemble_coeff") is None
+
+
+def frames_between_predictions(address: str) -> int:
+    """Returns after how many frames a checkpoint predicts again, and looks at nothing in between; imports nothing.
+
+    Raises:
+        ConfigError: There is no checkpoint.
+    """
+    settings = _read_settings(address)
+    looks_once = settings.get("n_obs_steps") == 1  # else at frames before that of the prediction, too
+    return int(settings.get("n_action_steps", 1)) if looks_once and can_batch(address) else 1
+
+
+def _read_settings(address: str) -> dict[str, Any]:
+    settings: dict[str, Any] = json.loads((find_checkpoint(address) / "config.json").read_text(encoding="utf-8"))
+    return settings
 
 
 def load(address: str, env: UnlatchEnv, *, timeout_s: float) -> UserPolicy:

@@ -27,6 +27,8 @@ from unlatch.workflows.policies.catalog import (
     load_policy,
     parse_spec,
 )
+from unlatch.workflows.policies.lerobot import PREFIX as CHECKPOINT
+from unlatch.workflows.policies.lerobot import frames_between_predictions
 from unlatch.workflows.policies.processes import (
     InferenceProcess,
     InferenceStatistics,
@@ -259,10 +261,20 @@ def identity_of(cfg: EvaluateCfg) -> dict[str, Any]:
 
 
 def make_env_of(cfg: EvaluateCfg) -> UnlatchEnv:
-    """Makes the environment of an evaluation."""
+    """Makes the environment of an evaluation.
+
+    Raises:
+        ConfigError: The policy's spec cannot be read, or it names no checkpoint.
+    """
     from unlatch.workflows.gym.env import UnlatchEnv
 
-    return UnlatchEnv(cfg=config_as(EnvCfg, cfg, success_when=chosen_success_when(cfg)))
+    env_cfg = config_as(EnvCfg, cfg, success_when=chosen_success_when(cfg))
+    observation = env_cfg.observation
+    if observation.has_images and observation.images_every is None and cfg.policy.startswith(CHECKPOINT):
+        kind, address = parse_spec(cfg.policy)
+        every = frames_between_predictions(address) if kind == "lerobot" else 1
+        env_cfg = replace(env_cfg, observation=replace(observation, images_every=every))
+    return UnlatchEnv(cfg=env_cfg)
 
 
 def chosen_success_when(cfg: EvaluateCfg) -> SuccessWhen:

@@ -548,7 +548,8 @@ class _CameraView:
             setattr(struct, key, array.ctypes.data)
         for number in range(1 + has_clear):
             for name in _LAYER:
-                array = np.empty(n_samples + 1, dtype=np.float32 if "near" in name else np.int32)  # four are read at once
+                dtype = np.float32 if "near" in name else np.int32
+                array = np.empty(n_samples + 1, dtype=dtype)  # the last one is not used: four are read at once
                 self._arrays[f"{name}_{number}"] = array
                 setattr(struct.layers[number], name, array.ctypes.data)
 
@@ -624,7 +625,8 @@ def _sky_map(roughness: float) -> Array:
     The last number is not used: the renderer reads four at once.
     """
     key = arrays_key(__file__, SKY_SIDE, np.array(roughness))
-    return np.append(kept_arrays("surroundings", key, lambda: {"light": _blur_sky(roughness)})["light"], np.float32(0.0))
+    light = kept_arrays("surroundings", key, lambda: {"light": _blur_sky(roughness)})["light"]
+    return np.append(light, np.float32(0.0))
 
 
 def _blur_sky(roughness: float) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, ClassVar
@@ -13,13 +14,17 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box, Dict
 
+import unlatch
 from unlatch.simcore.errors import ConfigError, PluginError
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.registry import install_command
 from unlatch.workflows.commands.check import evaluate_command as evaluate
-from unlatch.workflows.gym.config import ActionMode
+from unlatch.workflows.gym.config import ActionMode, ObservationCfg
 from unlatch.workflows.policies.catalog import PolicySpaces
 from unlatch.workflows.policies.lerobot import can_batch, find_checkpoint, make_batched, open_checkpoint
+from unlatch.workflows.runs.evaluate import make_env_of
+from unlatch.workflows.runs.loading import config_as
+from unlatch.workflows.runs.schema import EvaluateCfg
 
 Array = np.ndarray
 JOINTS = 3
@@ -110,6 +115,30 @@ def test_a_checkpoint_is_found_in_every_folder_above_it(trained):
     folder = Path(trained("act"))
     for inner in ("", "checkpoints", "checkpoints/last", "checkpoints/last/pretrained_model"):
         assert find_checkpoint(str(folder / inner)).resolve() == folder / "checkpoints/last/pretrained_model"
+
+
+@pytest.mark.parametrize(
+    ("settings", "frames"),
+    [
+        ({"type": "act", "n_obs_steps": 1, "n_action_steps": 8}, 8),
+        ({"type": "act", "n_obs_steps": 1, "n_action_steps": 8, "temporal_ensemble_coeff": 0.01}, 1),
+        ({"type": "diffusion", "n_obs_steps": 2, "n_action_steps": 8}, 1),
+        ({"type": "smolvla", "n_obs_steps": 1, "n_action_steps": 50}, 1),
+        ({"type": "act"}, 1),
+    ],
+)
+def test_images_are_made_when_a_checkpoint_predicts_if_it_looks_at_nothing_in_between(
+    settings, frames, tmp_path, monkeypatch
+):
+    (tmp_path / "config.json").write_text(json.dumps(settings))
+    (tmp_path / "model.safetensors").write_bytes(b"")
+    seen: list[ObservationCfg] = []
+    monkeypatch.setattr("unlatch.workflows.gym.env.UnlatchEnv", lambda cfg: seen.append(cfg.observation))
+    cfg = config_as(EvaluateCfg, unlatch.load("close_drawer", "sensors=[front]"), policy=f"lerobot:{tmp_path}")
+    for chosen in (None, 3):
+        make_env_of(replace(cfg, observation=ObservationCfg(images=["rgb"], images_every=chosen)))
+    make_env_of(cfg)
+    assert [each.images_every for each in seen] == [frames, 3, None]
 
 
 def test_a_folder_without_a_checkpoint_is_refused_before_anything_is_written(tmp_path, capsys):
