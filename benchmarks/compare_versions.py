@@ -1,14 +1,15 @@
 """Compares the CPU time of an episode with that of another version of Unlatch, in turns, in one run.
 
     git worktree add ../before aac7f4c3      # version 0.2.0
+    python -m venv ../before/.venv && ../before/.venv/bin/pip install ../before
     python benchmarks/compare_versions.py before=../before
     python benchmarks/compare_versions.py before=../before tasks=open_drawer episodes=12 rounds=3
     python benchmarks/compare_versions.py before=../before library=true episodes=1
 
-Both versions run in the Python environment of this one. In each round, one process of each version makes the same
-episodes after one that is not counted; the least time of each episode over the rounds counts. The table has medians
-over the episodes, and the ratio of the sums. Times are CPU times of whole episodes, from the reset to the record in
-memory.
+The other version runs in its own `.venv`, or in the Python environment of this one if it has none. There is a process
+of each version. They make the same episodes in turns, after two that are not counted, and the least time of each
+episode over the rounds counts. The table has medians over the episodes, and the ratio of the sums. Times are CPU times
+of whole episodes, from the reset to the record in memory.
 """
 
 from __future__ import annotations
@@ -35,9 +36,10 @@ from unlatch.workflows.runs.runner import EpisodeRunner
 
 with EpisodeRunner(unlatch.load(*sys.argv[1].split(), seed=int(sys.argv[2]))) as runner:
     runner.run(1000)
-    for number in range(int(sys.argv[3])):
+    runner.run(1001)
+    for line in sys.stdin:
         start = time.process_time()
-        record = runner.run(number)
+        record = runner.run(int(line))
         print(json.dumps([time.process_time() - start, bool(record.success)]), flush=True)
 """
 
@@ -57,15 +59,50 @@ class CompareVersionsCfg:
     seed: int = 7
 
 
-def _run(folder: Path, words: str, cfg: CompareVersionsCfg) -> list[tuple[float, bool]]:
-    """Makes the episodes with the version in a folder; returns CPU time [s] and success of each."""
-    path = f"{folder / 'src'}{os.pathsep}{folder}"  # version 0.2.0 has no `src`
-    environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", _CHILD, words, str(cfg.seed), str(cfg.episodes)]
-    found = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    if found.returncode:
-        raise UnlatchError(f"'{words}' fails in '{folder}': {found.stderr.strip().splitlines()[-1:]}")
-    return [(seconds, success) for seconds, success in map(json.loads, found.stdout.splitlines())]
+class _Version:
+    """A process that makes episodes with the version in a folder."""
+
+    def __init__(self, folder: Path, words: str, seed: int) -> None:
+        self._what = f"'{words}' fails in '{folder}'"
+        own = folder / ".venv/bin/python"
+        path = f"{folder / 'src'}{os.pathsep}{folder}"  # version 0.2.0 has no `src`
+        environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        self._process = subprocess.Popen(
+            [str(own) if own.exists() else sys.executable, "-c", _CHILD, words, str(seed)],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, number: int) -> tuple[float, bool]:
+        """Makes an episode; returns its CPU time [s] and its success."""
+        asked, answered = self._process.stdin, self._process.stdout
+        if asked is None or answered is None or self._process.poll() is not None:
+            raise UnlatchError(f"{self._what}, see above")
+        asked.write(f"{number}\n")
+        asked.flush()
+        line = answered.readline()
+        if not line:
+            raise UnlatchError(f"{self._what}, see above")
+        seconds, success = json.loads(line)
+        return seconds, success
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._process.communicate()
+
+
+def _compare(before: Path, words: str, cfg: CompareVersionsCfg) -> list[list[tuple[float, bool]]]:
+    """Returns least CPU time [s] and success of each episode, of both versions."""
+    versions = [_Version(folder, words, cfg.seed) for folder in (before, _ROOT)]
+    try:
+        runs = [[[v.run(number) for v in versions] for number in range(cfg.episodes)] for _ in range(cfg.rounds)]
+    finally:
+        for version in versions:
+            version.close()
+    return [[min(each[number][k] for each in runs) for number in range(cfg.episodes)] for k in (0, 1)]
 
 
 def _rows(cfg: CompareVersionsCfg) -> Iterator[tuple[str, str]]:
@@ -81,13 +118,11 @@ def main() -> int:
         raise UnlatchError(f"before='{cfg.before}' is no checkout of Unlatch. Make one with `git worktree add`.")
     print(f"{'CPU ms an episode':<22} {'before':>7} {'now':>7} {'ratio of sums':>14} {'successes':>16}")
     for label, words in _rows(cfg):
-        rounds = [(_run(before, words, cfg), _run(_ROOT, words, cfg)) for _ in range(cfg.rounds)]
-        both = [
-            [min(times) for times in zip(*([s for s, _ in each[k]] for each in rounds), strict=True)] for k in (0, 1)
-        ]
+        found = _compare(before, words, cfg)
+        both = [[seconds for seconds, _ in episodes] for episodes in found]
         ratios.append(sum(both[1]) / sum(both[0]))
         medians = [1e3 * statistics.median(times) for times in both]
-        successes = " then ".join(f"{sum(ok for _, ok in rounds[0][k])}/{cfg.episodes}" for k in (0, 1))
+        successes = " then ".join(f"{sum(ok for _, ok in episodes)}/{cfg.episodes}" for episodes in found)
         print(f"{label:<22} {medians[0]:>7.0f} {medians[1]:>7.0f} {ratios[-1]:>14.2f} {successes:>16}", flush=True)
     print(f"median ratio of {len(ratios)}: {statistics.median(ratios):.2f}")
     return OK
