@@ -87,8 +87,9 @@ def _build_box(assembly: Assembly, p: Drawn) -> None:
     )
     _add_box_trim(body, p)
     if "ear_m" in vars(p):
-        place = {"foot": half, "out": half + p.ear_m, "x": p.ear_share * x1}
-        assembly.handles |= _add_ears(body, p, 0.62 * p.height_m, **place)
+        assembly.handles |= _add_ears(
+            body, p, 0.62 * p.height_m, foot=half, out=half + p.ear_m, x=p.ear_share * x1
+        )  # fmt: skip
     assembly.add_body(body, mass_kg=body.mass_kg(p.density_kg_m3), edge=(x1 - p.wall_m / 2, 0.0, p.height_m))
 
     lid = PanelBuilder("lid", LID_BEHIND)
