@@ -87,8 +87,9 @@ def _build_box(assembly: Assembly, p: Drawn) -> None:
     )
     _add_box_trim(body, p)
     if "ear_m" in vars(p):
-        place = {"foot": half, "out": half + p.ear_m, "x": p.ear_share * x1}
-        assembly.handles |= _add_ears(body, p, 0.62 * p.height_m, **place)
+        assembly.handles |= _add_ears(
+            body, p, 0.62 * p.height_m, foot=half, out=half + p.ear_m, x=p.ear_share * x1
+        )  # fmt: skip
     assembly.add_body(body, mass_kg=body.mass_kg(p.density_kg_m3), edge=(x1 - p.wall_m / 2, 0.0, p.height_m))
 
     lid = PanelBuilder("lid", LID_BEHIND)
@@ -479,17 +480,19 @@ _PEDAL_BIN = {
     "height_m": uniform(0.25, 0.32),
     "foot_m": uniform(0.050, 0.060),
     "lid_m": uniform(0.008, 0.012),
-    "density_kg_m3": uniform(500.0, 700.0),
+    "density_kg_m3": uniform(250.0, 400.0),  # of walls that are hollow, or of thinner sheet
     "handle": derived(lambda p: EdgeHandle()),
     "holding": 0.0,  # a lid that is let go falls shut
     "friction_n_m": uniform(0.02, 0.04),
-    "damping_n_m_s": uniform(0.10, 0.16),  # of a damper
+    "damping_n_m_s": uniform(0.05, 0.08),  # of a damper
     "limit_rad": uniform(1.1, 1.3),
-    "pedal_m": uniform(0.020, 0.023),  # way of the pedal's plate
+    "pedal_m": uniform(0.024, 0.028),  # way of the pedal's plate
     "stay_share": uniform(1.5, 1.8),  # of the catch that keeps the lid open, over the weight of the lid
 }
 _PEDAL_FRAME = PanelFrame(across=(1.0, 0.0, 0.0), out=Z)
-_PEDAL_ARM_M = 0.062
+_LIFTED_SHARE = 0.97
+"""How far a pressed pedal opens the lid, as a share of the lid's range."""
+_PEDAL_ARM_M = 0.075
 """From the axis of the pedal, inside the foot, to the middle of its plate."""
 
 
@@ -503,12 +506,11 @@ def _build_pedal_bin(assembly: Assembly, p: Drawn) -> None:
     at = (p.radius_m - _PEDAL_ARM_M + 0.037, 0.0, 0.5 * p.foot_m)
     motion = PartMotion(PartKind.hinge_horizontal, "body", at, Y, -span, friction=0.2, damping=0.02)
     assembly.add_part(pedal, motion, grip, mass_kg=pedal.mass_kg(4000.0), push=push)
-    joint, ratio = assembly.parts["pedal"].joint, round(lid.openness.open / span, 6)
-    assembly.mechanisms["rod"] = Mimic(lid.joint, joint, ratio=ratio, offset=round(lid.openness.open, 6))
+    # the pedal meets its stop before the lid does: the rod does not bear the press
+    joint, lifted = assembly.parts["pedal"].joint, round(_LIFTED_SHARE * lid.openness.open, 6)
+    assembly.mechanisms["rod"] = Mimic(lid.joint, joint, ratio=round(lifted / span, 6), offset=lifted)
     weight = gravity_moment(assembly.links["lid"], assembly.joints[lid.joint])
-    assembly.mechanisms["stay"] = Detent(
-        lid.joint, (lid.openness.open,), effort=round(p.stay_share * weight, 4), reach=0.15
-    )
+    assembly.mechanisms["stay"] = Detent(lid.joint, (lifted,), effort=round(p.stay_share * weight, 4), reach=0.15)
 
 
 pedal_bin = ObjectGenerator("pedal_bin", _PEDAL_BIN, _build_pedal_bin)

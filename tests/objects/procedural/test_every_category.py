@@ -65,7 +65,7 @@ HASHES = {
     "mug": ("e9467aa99d2e3667", "429c2c30df740e17"),
     "oven": ("e4b96b67aa7510ed", "dbfecf31ecbcd682"),
     "parcel": ("3d87f7a5bc1f9141", "56c445d9a0a02de5"),
-    "pedal_bin": ("501763800f49453a", "fb9d3543610abcc2"),
+    "pedal_bin": ("74b23fc198f95af0", "0f794453e4c3166a"),
     "plate": ("3445b0621e216319", "fa67cae55e061d22"),
     "pot": ("03c1651d21cb24fe", "d163ed8615d9bd06"),
     "push_latch_cabinet": ("b175f4dfca12b71d", "de7ee4c6d7659d2c"),
