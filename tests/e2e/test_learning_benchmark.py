@@ -61,7 +61,7 @@ def runs_with_stub(learning: ModuleType, tmp_path: Path, monkeypatch: pytest.Mon
 
     def list_command(command: Sequence[str], log: Path, *, environment: Mapping[str, str] | None = None) -> None:
         commands.append(list(command))
-        out = next(Path(word.partition("=")[2]) for word in command if word.startswith("out="))
+        out = next((Path(word.partition("=")[2]) for word in command if word.startswith("out=")), log.with_suffix(".x"))
         if "../lerobot_train.py" in command:
             out.mkdir(parents=True)
             (out / "model.safetensors").write_text("network")
@@ -72,6 +72,8 @@ def runs_with_stub(learning: ModuleType, tmp_path: Path, monkeypatch: pytest.Mon
             log.write_text(
                 "data: 11 episodes to train on, 1 held out, 99 frames\nstep 20: loss 1, hand 1 mm off, 3 s\n"
             )
+        elif "states.py" in command:
+            out.touch()
         else:
             out.mkdir(parents=True, exist_ok=True)
 
@@ -90,9 +92,9 @@ def runs_with_stub(learning: ModuleType, tmp_path: Path, monkeypatch: pytest.Mon
         learning_runs, "_make_row", lambda training, task, found: {"training": training.name, "task": task, **counts}
     )
 
-    def make(*, seed: int = 1, cards: int = 0):
+    def make(*, seed: int = 1, cards: int = 0, torch: str | None = None):
         used_before = learning_runs.Seed.development
-        return learning_runs.TrainingRuns(tmp_path, seed=seed, seed_is=used_before, cores=2, cards=cards)
+        return learning_runs.TrainingRuns(tmp_path, seed=seed, seed_is=used_before, cores=2, cards=cards, torch=torch)
 
     return make, commands
 
@@ -143,6 +145,44 @@ def test_parts_are_rendered_on_all_cards_in_turn(learning: ModuleType, runs_with
     training = replace(learning.train_for_curve("seen", learning.Demos("close_drawer", 150)), view=view)
     assert make(cards=2).run([training]) == []
     assert Counter(cards) == {("collect", "0"): 2, ("collect", "1"): 1, ("render", "0"): 2, ("render", "1"): 1}
+
+
+def test_six_tasks_in_two_rooms_are_learned_from_arrays_and_served_by_the_python_with_torch(
+    learning: ModuleType, runs_with_stub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    import learning_runs
+
+    make, commands = runs_with_stub
+    served: list[list[str]] = []
+
+    class Server:
+        """Listens at once."""
+
+        def __init__(self, command: list[str], **options: object) -> None:
+            served.append(command)
+            options["stdout"].write("listening")  # type: ignore[attr-defined]
+            options["stdout"].flush()  # type: ignore[attr-defined]
+
+        def terminate(self) -> None:
+            served.append([])
+
+    monkeypatch.setattr(learning_runs.subprocess, "Popen", Server)
+    found = [item.scaled(0.01) for item in learning.list_images_one_policy()]
+    plain, *_, unseen = [item for item in found if item.name.endswith("/2")]
+    assert (plain.key, len(plain.tasks)) == (unseen.key, 6)
+    assert all("scenery=office" in task for task in unseen.tasks)
+    assert not any("office" in " ".join([demos.task, *demos.options]) for demos in plain.demos)
+    assert make(torch="python3.x").run([plain, unseen]) == []
+    (trained,) = commands_with(commands, "train.py")
+    assert trained[5:7] == ["python3.x", "train.py"]
+    assert {"hidden=hand_keypoints,openness,geometry", "words=1", "seed=2"} <= {*trained}
+    assert len([word for word in trained if word.endswith(".npz") and "/sets/" in word]) == len(plain.demos) == 18
+    ((*_, port), stopped) = served
+    evaluated = commands_with(commands, "evaluate")
+    assert (len(evaluated), stopped) == (12, [])
+    policy = f"policy=tcp://127.0.0.1:{port.removeprefix('port=')}"
+    for command in evaluated:
+        assert {policy, "observation.state=[joint_position,gripper]", "observation.images_every=5"} <= {*command}
 
 
 @pytest.mark.parametrize(("kind", "executed"), [("act", 6), ("diffusion", 8)])
