@@ -13,6 +13,7 @@ replaces it. On another machine with the same code, it adds this machine.
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import json
 import os
@@ -123,12 +124,23 @@ def _describe(record: EpisodeRecord) -> dict[str, Any]:
 
 
 def describe_machine() -> str:
-    """Returns what decides the rounding of a machine: processor, C library, and versions of packages."""
-    simd = np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])
+    """Returns what decides the rounding of a machine: kernels of its processor, C library, and versions of packages."""
     packages = [f"{name} {version(name)}" for name in _PACKAGES]
     python = f"Python {platform.python_version()}"
-    processor = f"{platform.machine()} {simd[-1]}" if simd else platform.machine()
+    processor = f"{platform.machine()} {blas_kernels()}".strip()
     return ", ".join([processor, " ".join(platform.libc_ver()), python, *packages])
+
+
+def blas_kernels() -> str:
+    """Returns the kind of processor for which NumPy's OpenBLAS adds up here; empty if it has another library.
+
+    Processors with the same instructions may get different kernels, and those of other instructions the same.
+    """
+    for file in Path(np.__file__).parents[1].glob("numpy.libs/*openblas*"):
+        name = ctypes.CDLL(str(file)).scipy_openblas_get_corename64_
+        name.restype = ctypes.c_char_p
+        return str(name().decode())
+    return ""
 
 
 @cache
