@@ -130,8 +130,8 @@ class ObservationCfg:
         self._check_images()
         self._check_columns()
         if not self.has_images:
-            for key, default in (("images_every", None), ("renderer", SOFTWARE)):
-                if getattr(self, key) != default:
+            for key, without in (("images_every", (None, 1)), ("renderer", (SOFTWARE,))):
+                if getattr(self, key) not in without:
                     raise ConfigError(
                         f"observation.{key}={getattr(self, key)} has no effect: no images are observed, and no points "
                         f"by camera. Set observation.images=[rgb], or remove observation.{key}.",

@@ -255,7 +255,7 @@ def _make_policy(cfg: EvaluateCfg, policy: Any, env: UnlatchEnv) -> Policy:
 
 def identity_of(cfg: EvaluateCfg) -> dict[str, Any]:
     """Returns the part of the header that an evaluation adds: its policy, observation, action and `success_when`."""
-    values = {key: plain(getattr(cfg, key)) for key in ("policy", "observation", "action")}
+    values = {"policy": cfg.policy, "observation": plain(_chosen_observation(cfg)), "action": plain(cfg.action)}
     rules = {"success_when": chosen_success_when(cfg).value, "end_at_violation": cfg.end_at_violation}
     return {"evaluate": {**values, **rules}}
 
@@ -268,13 +268,23 @@ def make_env_of(cfg: EvaluateCfg) -> UnlatchEnv:
     """
     from unlatch.workflows.gym.env import UnlatchEnv
 
-    env_cfg = config_as(EnvCfg, cfg, success_when=chosen_success_when(cfg))
-    observation = env_cfg.observation
-    if observation.has_images and observation.images_every is None and cfg.policy.startswith(CHECKPOINT):
+    chosen = {"success_when": chosen_success_when(cfg), "observation": _chosen_observation(cfg)}
+    return UnlatchEnv(cfg=config_as(EnvCfg, cfg, **chosen))
+
+
+def _chosen_observation(cfg: EvaluateCfg) -> ObservationCfg:
+    """Returns what the policy of an evaluation sees; by default, a checkpoint gets images when it predicts.
+
+    Raises:
+        ConfigError: The policy's spec cannot be read, or it names no checkpoint.
+    """
+    observation, every = cfg.observation, 1
+    if observation.images_every is not None:
+        return observation
+    if observation.has_images and cfg.policy.startswith(CHECKPOINT):
         kind, address = parse_spec(cfg.policy)
         every = frames_between_predictions(address) if kind == "lerobot" else 1
-        env_cfg = replace(env_cfg, observation=replace(observation, images_every=every))
-    return UnlatchEnv(cfg=env_cfg)
+    return replace(observation, images_every=every)
 
 
 def chosen_success_when(cfg: EvaluateCfg) -> SuccessWhen:

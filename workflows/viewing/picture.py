@@ -176,7 +176,8 @@ def write_picture(picture: Array | Image.Image, path: Path) -> None:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        (picture if isinstance(picture, Image.Image) else Image.fromarray(picture)).save(path)
+        image = picture if isinstance(picture, Image.Image) else Image.fromarray(picture)
+        image.save(path, compress_level=3)  # half the time of Pillow's 6, for a sixth more bytes
     except (OSError, ValueError) as exc:
         raise RecordingError(
             f"Picture '{path}' cannot be written: {exc}. Expected a writable .png path. Change `out`.", path=str(path)

@@ -620,9 +620,10 @@ def octahedral_directions(side: int) -> Array:
 
 @cache
 def _sky_map(roughness: float) -> Array:
-    """Returns the light (3 SKY_SIDE^2 + 1,) float32 that a surface of a roughness reflects, by direction; 1: a matt one.
+    """Returns the light that a surface of a roughness reflects, by direction; 1: a matt one.
 
-    The last number is not used: the renderer reads four at once.
+    These are (SKY_SIDE, SKY_SIDE, 3) numbers in one row, float32, and one more that is not used: the renderer reads
+    four at once.
     """
     key = arrays_key(__file__, SKY_SIDE, np.array(roughness))
     light = kept_arrays("surroundings", key, lambda: {"light": _blur_sky(roughness)})["light"]

@@ -1,5 +1,7 @@
 """The software renderer: textures, shadows, smooth edges, the near plane, and what is kept between pictures."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -194,6 +196,18 @@ def test_what_is_kept_between_pictures_changes_no_bit(world):
             kept, fresh = (each.render(world, wanted) for each in (world.renderer, SoftwareRenderer()))
             for name in ("rgb", "depth_m", "link_ids", "normals"):
                 np.testing.assert_array_equal(getattr(kept, name), getattr(fresh, name), err_msg=f"{frame} {name}")
+
+
+def test_a_camera_that_moves_sees_nothing_of_its_last_picture(world):
+    """What is transparent is elsewhere, and the range another, in each picture."""
+    for frame, far_m in enumerate((10.0, 10.0, 2.0, 10.0)):
+        moving_scene(world, 3)
+        world.bodies["pane"].set_root_pose(Pose.from_translation((0.2 + 0.15 * frame, -0.1, 0.1)))
+        turned = DOWN @ Pose.from_rpy((0.1 * frame, 0.0, 0.0), (0.0, 0.0, 0.3 * frame))
+        wanted = replace(request(turned), far_m=far_m)
+        same, fresh = (each.render(world, wanted) for each in (world.renderer, SoftwareRenderer()))
+        for name in ("rgb", "depth_m", "link_ids"):
+            np.testing.assert_array_equal(getattr(same, name), getattr(fresh, name), err_msg=f"{frame} {name}")
 
 
 def test_depth_links_and_normals_are_alike_with_colours_and_without(world):

@@ -138,7 +138,7 @@ def test_images_are_made_when_a_checkpoint_predicts_if_it_looks_at_nothing_in_be
     for chosen in (None, 3):
         make_env_of(replace(cfg, observation=ObservationCfg(images=["rgb"], images_every=chosen)))
     make_env_of(cfg)
-    assert [each.images_every for each in seen] == [frames, 3, None]
+    assert [each.images_every for each in seen] == [frames, 3, 1]
 
 
 def test_a_folder_without_a_checkpoint_is_refused_before_anything_is_written(tmp_path, capsys):
