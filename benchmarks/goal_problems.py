@@ -9,7 +9,7 @@ Usage: python benchmarks/goal_problems.py [problems=FILE] [every=1] [moved=200] 
   drake        whether to run Drake (extra `bench`)
   interpreted  whether to run ours a second time without compiled programs
 
-The solvers take turns, problem by problem. Times cover everything from the problem's numbers to a checked solution.
+The solvers take turns, problem by problem. CPU times cover everything from the problem's numbers to a checked solution.
 They do not include Drake's plant and our compiled programs, which are built once. This script measures all violations
 itself. The columns are:
 
@@ -93,9 +93,9 @@ def run(
                 solve(problem)
     for problem in problems:
         for tally, (_, solve) in zip(tallies, solvers, strict=True):
-            began = time.perf_counter()
+            began = time.process_time()
             q, cost = solve(problem)
-            tally.ms.append(1e3 * (time.perf_counter() - began))
+            tally.ms.append(1e3 * (time.process_time() - began))
             tally.q.append(q)
             tally.cost.append(cost)
     return tallies
