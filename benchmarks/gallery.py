@@ -38,7 +38,14 @@ ROOT = Path(__file__).parents[1]
 ROOMS = {
     "workshop": {
         *("pull_door_with_lever", "push_door_with_lever", "press_door_lever", "toolbox_clasps"),
-        *("turn_hand_wheel", "trash_into_can", "push_latch_cupboard", "book_into_box", "open_drawers"),
+        *(
+            "turn_hand_wheel",
+            "trash_into_can",
+            "trash_into_pedal_bin",
+            "push_latch_cupboard",
+            "book_into_box",
+            "open_drawers",
+        ),
         *("open_drawer", "close_drawer", "switch_breaker_off", "open_light_box"),
     },
     "office": {

@@ -43,6 +43,7 @@ TASKS = (
     "flip_light_switch",
     "switch_breaker_off",
     "open_pedal_bin",
+    "trash_into_pedal_bin",
     "open_light_box",
 )
 HELD = (

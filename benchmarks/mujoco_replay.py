@@ -169,7 +169,8 @@ def _broken_rules(record: EpisodeRecord, arrays: Mapping[str, Array]) -> list[Br
     for entry in record.skills:
         key, start = f"objects.{entry.get('object')}.joint_positions", entry.get("frame_start")
         column = entry.get("joint_index")
-        if key in arrays and start is not None and entry.get("s0") == float(record.arrays[key][start, column]):
+        moves_joint = key in arrays and start is not None and column is not None
+        if moves_joint and entry.get("s0") == float(record.arrays[key][start, column]):
             entry = {**entry, "s0": float(arrays[key][start, column])}
         skills.append(entry)
     run = replace(record, skills=skills, arrays={**record.arrays, **arrays})

@@ -262,7 +262,7 @@ def _add_object(build: _Builder, name: str, asset: ObjectAsset, T_world_root: Po
     def surface_of(link: str, moves: bool) -> Surface:
         return Surface(name, link, moves, OBJECT_FRICTION)
 
-    return _add_urdf(build, name, asset.model, T_world_root, surface_of, finish, stands_free=not asset.fixed)
+    return _add_urdf(build, name, asset.model, T_world_root, surface_of, finish, stands_free=asset.can_move)
 
 
 def _add_gears(build: _Builder, name: str, asset: ObjectAsset) -> None:

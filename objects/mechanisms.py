@@ -557,11 +557,19 @@ def follow(
 def rest_positions(
     mechanisms: Mapping[str, Mechanism], *, parts: Mapping[str, tuple[float, float]], model: UrdfModel
 ) -> dict[str, float]:
-    """Returns the rest of every annotated joint and of every joint of a mechanism, see `rest_position` [rad or m]."""
+    """Returns the rest of every annotated joint and of every joint of a mechanism, see `rest_position` [rad or m].
+
+    Where a part opens another one as it closes, as a pedal its lid, the other one rests closed.
+    """
     joints = dict.fromkeys((*parts, *(joint for each in mechanisms.values() for joint in each.joints_named)))
-    return follow(
-        mechanisms, {joint: rest_position(joint, mechanisms, parts=parts, model=model)[0] for joint in joints}
-    )
+    found = {joint: rest_position(joint, mechanisms, parts=parts, model=model)[0] for joint in joints}
+    opened = []
+    for each in mechanisms.values():
+        if isinstance(each, Mimic) and each.joint in parts and each.follows in parts:
+            (closed, open_), (first, last) = parts[each.joint], parts[each.follows]
+            if each.ratio * (open_ - closed) * (last - first) < 0.0:
+                opened.append(each.joint)
+    return follow(mechanisms, found, led=opened)
 
 
 def settling_reach(joint: str, mechanisms: Mapping[str, Mechanism]) -> float:

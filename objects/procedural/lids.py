@@ -141,6 +141,7 @@ _LIGHT_BOX = {
     "wall_m": uniform(0.004, 0.005),
     "lid_m": uniform(0.008, 0.010),
     "density_kg_m3": uniform(250.0, 400.0),  # of foamed plastic, or of twin-wall sheet
+    "damping_n_m_s": uniform(0.01, 0.04),
     "ear_m": uniform(0.035, 0.045),  # how far a side handle stands out
     "ear_width_m": uniform(0.07, 0.09),
     "ear_share": uniform(0.3, 0.5),  # place of the side handles in front of the middle, as a share of half the depth
@@ -500,7 +501,7 @@ def _build_pedal_bin(assembly: Assembly, p: Drawn) -> None:
     _build_trash_can(assembly, p)
     lid, span = assembly.parts["lid"], round(p.pedal_m / _PEDAL_ARM_M, 4)
     pedal = PanelBuilder("pedal", _PEDAL_FRAME)
-    _add_pedal(pedal, _PEDAL_ARM_M - 0.037, 0.0, root=0.005)
+    _add_pedal(pedal, _PEDAL_ARM_M - 0.037, 0.0, root=0.008)
     frame, push = _PEDAL_FRAME, _PEDAL_FRAME.at(_PEDAL_ARM_M + 0.004, 0.0, 0.005)
     grip = PanelGrip(Handle(HandleType.none, np.zeros(3), None), push, frame)
     at = (p.radius_m - _PEDAL_ARM_M + 0.037, 0.0, 0.5 * p.foot_m)
