@@ -410,20 +410,26 @@ def hand_forward(model: UrdfModel, chain: Chain, clouds: Sequence[Mapping[str, A
 def _finger_shapes(model: UrdfModel, chain: Chain) -> dict[str, Array]:
     """Returns (N, 3) points over each link that holds or may hold, link frame [m].
 
-    These are the links that a finger joint moves and, beside a single one, those that are fixed to the hand.
+    These are the links that a finger joint moves and, beside a single jaw, those that are fixed to the hand. Frames
+    without a shape are left out.
     """
     links = [name for name in model.links if _is_moved(model, chain, name)]
-    if len(links) == 1:
-        links += [name for name in rigid_links(model, chain.ee_link) if model.is_below(name, chain.ee_link)]
-        links.remove(chain.ee_link)
     clouds = {name: collider_points(model, name, spacing_m=_FINGER_SPACING_M) for name in links}
+    if len({_joint_above(model, name) for name, points in clouds.items() if len(points)}) == 1:
+        beside = [name for name in rigid_links(model, chain.ee_link) if model.is_below(name, chain.ee_link)]
+        beside.remove(chain.ee_link)
+        clouds |= {name: collider_points(model, name, spacing_m=_FINGER_SPACING_M) for name in beside}
     return {name: points for name, points in clouds.items() if len(points)}
 
 
 def _is_moved(model: UrdfModel, chain: Chain, link: str) -> bool:
     """Returns whether a finger joint is the nearest joint that moves a link."""
-    joint = next((joint for joint in model.joints_above(link) if joint.moves), None)
-    return joint is not None and joint.name in chain.finger_joints
+    return _joint_above(model, link) in chain.finger_joints
+
+
+def _joint_above(model: UrdfModel, link: str) -> str | None:
+    """Returns the nearest joint that moves a link; None if nothing moves it."""
+    return next((joint.name for joint in model.joints_above(link) if joint.moves), None)
 
 
 def _place_points(model: UrdfModel, chain: Chain, shapes: dict[str, Array], at: dict[str, float]) -> dict[str, Array]:

@@ -232,10 +232,10 @@ def _write_model(robot: ET.Element, source: Path, folder: Path, name: str) -> Pa
     `source` is the file to which the paths of the meshes are relative.
 
     Raises:
-        AssetError: A mesh is missing.
+        AssetError: A mesh is missing, or cannot be read.
         OSError: The folder cannot be written.
     """
-    copy_meshes(localise_meshes(robot, source, f"{name}_meshes"), folder)
+    copy_meshes(robot, localise_meshes(robot, source, f"{name}_meshes"), folder)
     file = folder / f"{name}.urdf"
     file.write_text(to_text(robot), encoding="utf-8")
     return file
