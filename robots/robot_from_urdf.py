@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
@@ -24,7 +25,7 @@ from unlatch.robots.hands import (
     read_mimics,
 )
 from unlatch.robots.models import model_path
-from unlatch.robots.reach import ArmKinematics, ReachModel, find_homes, sliding_joints
+from unlatch.robots.reach import ArmKinematics, Reach, ReachModel, find_homes, sliding_joints
 from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes.shape_surface import shape_mesh
@@ -33,7 +34,7 @@ from unlatch.simcore.sim.collision import SELF_CLEARANCE_M
 from unlatch.simcore.sim.contacts import touching_pairs
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.model import UrdfModel
-from unlatch.simcore.urdf.reader import read_urdf
+from unlatch.simcore.urdf.reader import parse_xml, read_urdf
 
 Array = np.ndarray
 
@@ -66,6 +67,8 @@ _ARMATURE_SHARE, _MOST_ARMATURE_KG_M2 = 0.005, 0.2
 are 0.001 to 0.02 of it. Without it, a light wrist bounces off at every touch."""
 _BASE_X_M = tuple(round(0.1 * i, 1) for i in range(-4, 4))
 _BASE_HEIGHTS_M = (0.0, 0.1, 0.2, 0.3)
+_TALL_M = 0.6
+"""A robot whose shoulders are higher than this stands lower than the surface of the table."""
 _FRONT_M = 0.2
 """Largest x of the base above the table: objects come as near as 0.3 m, and their doors swing out [m]."""
 _WHEEL_CLEARANCE_M = 6e-3
@@ -80,7 +83,9 @@ _HOME_CLEARANCE_M = 2 * SELF_CLEARANCE_M
 """Distance of a hand and its arm at home: the start of an episode is spread about it, and planning needs the half."""
 
 
-def robot_from_urdf(urdf: Path, *, name: str, stated: str, reach: ReachModel) -> RobotCfg:
+def robot_from_urdf(
+    urdf: Path, *, name: str, stated: str, reach: ReachModel, may_touch: Collection[frozenset[str]] = ()
+) -> RobotCfg:
     """Derives a robot's description.
 
     Joints, limits, gripper and keypoints are measured from the model. The base stands where the arms reach most of the
@@ -91,6 +96,7 @@ def robot_from_urdf(urdf: Path, *, name: str, stated: str, reach: ReachModel) ->
         name: Name of the robot.
         stated: The path of the file as the description states it.
         reach: Measures how much of a region the arms reach.
+        may_touch: Pairs of links whose collisions do not count, beside those that are found; see `read_srdf`.
 
     Raises:
         AssetError: The file cannot be used, or has no arm with a gripper of two fingers.
@@ -105,8 +111,8 @@ def robot_from_urdf(urdf: Path, *, name: str, stated: str, reach: ReachModel) ->
     cfg = RobotCfg(name=name, arms=[arms[i] for i in order], urdf=stated)
     cfg = replace(cfg, scale=_task_scale(cfg, reach), base_yaw_deg=_yaw_deg(cfg, reach, model))
     reach = reach.scaled(cfg.scale)
+    cfg = replace(cfg, self_collision_ignored=_overlapping_links(cfg, model, may_touch))
     cfg = _place_base(cfg, reach)
-    cfg = replace(cfg, self_collision_ignored=_overlapping_links(cfg, model))
     return _choose_homes(cfg, reach)
 
 
@@ -217,7 +223,7 @@ def _place_base(cfg: RobotCfg, reach: ReachModel) -> RobotCfg:
     shoulder = max(_shoulder_height_m(model, arm) for arm in cfg.arms)
     still, loose = _standing_points(cfg, model)
     lowest = float(loose[:, 2].min(initial=np.inf))
-    if shoulder > 0.6:
+    if shoulder > _TALL_M:
         heights = [round(height - shoulder + 0.4, 2) for height in heights_m]
         heights += [round(_WHEEL_CLEARANCE_M - lowest, 3)] if len(loose) else []
         places = [(height, x) for height in heights for x in sorted(xs_m, key=abs)]
@@ -228,10 +234,26 @@ def _place_base(cfg: RobotCfg, reach: ReachModel) -> RobotCfg:
     ]
     places = free or places
     bases = [base_pose(replace(cfg, base_x_m=x, base_height_m=height)) for height, x in places]
-    shares = reach.shares_at(cfg, bases, count=2)
+    found = reach.reaches_at(cfg, bases, count=2)
+    if shoulder > _TALL_M:
+        with World(WorldCfg()) as world:
+            robot = Robot(world, cfg, model_path(cfg), T_world_root=base_pose(cfg))
+            shares = [[_free_share(robot, world, *pair) for pair in zip(cfg.arms, at, strict=True)] for at in found]
+    else:
+        shares = [[each.share for each in at] for at in found]
     values = {place: round(float(np.mean(share)), 2) for place, share in zip(places, shares, strict=True)}
     height, x = max(places, key=lambda place: (values[place], -places.index(place)))
     return replace(cfg, base_x_m=x, base_height_m=height)
+
+
+def _free_share(robot: Robot, world: World, arm: ArmCfg, found: Reach) -> float:
+    """Returns the share of hand poses that an arm reaches without touching the robot, whose base may be in its way."""
+    own = {*arm.forbidden_links, *arm.gripper.finger_links}
+    free = 0
+    for q in found.q[found.found]:
+        robot.arm(arm.name).reset(q, gripper_m=arm.gripper.max_width_m)
+        free += not any(pair & own for pair in touching_pairs(world, robot.body))
+    return free / len(found.found)
 
 
 def _shoulder_height_m(model: UrdfModel, arm: ArmCfg) -> float:
@@ -242,7 +264,7 @@ def _shoulder_height_m(model: UrdfModel, arm: ArmCfg) -> float:
         if model.joints[joint].kind == "prismatic"
     }
     first = next((joint for joint in arm.joints if joint not in middle), arm.joints[0])
-    return float(model.link_pose(model.joints[first].parent, middle).p[2])
+    return float(model.link_pose(model.joints[first].child, middle).p[2])
 
 
 def _standing_points(cfg: RobotCfg, model: UrdfModel) -> tuple[Array, Array]:
@@ -263,9 +285,28 @@ def _standing_points(cfg: RobotCfg, model: UrdfModel) -> tuple[Array, Array]:
     return np.concatenate(clouds), np.concatenate(loose)
 
 
-def _overlapping_links(cfg: RobotCfg, model: UrdfModel) -> list[list[str]]:
-    """Returns pairs of links inside a hand, near each other beside a joint, or that touch in nearly every posture."""
-    pairs = set()
+def read_srdf(urdf: Path) -> set[frozenset[str]]:
+    """Returns the pairs of links whose collisions the SRDF beside a URDF disables; none without such a file.
+
+    An SRDF, of MoveIt and others, has the name of the URDF. It says what the maker knows and convex hulls do not show.
+
+    Raises:
+        AssetError: The file is damaged.
+    """
+    file = urdf.with_suffix(".srdf")
+    if not file.is_file():
+        return set()
+    elements = parse_xml(file).iter("disable_collisions")
+    return {frozenset((each.get("link1", ""), each.get("link2", ""))) for each in elements}
+
+
+def _overlapping_links(cfg: RobotCfg, model: UrdfModel, may_touch: Collection[frozenset[str]]) -> list[list[str]]:
+    """Returns pairs of links inside a hand, near each other beside a joint, or that touch in nearly every posture.
+
+    Of `may_touch`, those pairs that the model has and that have colliders.
+    """
+    solid = {name for name, link in model.links.items() if link.collisions}
+    pairs = {pair for pair in may_touch if len(pair) == 2 and pair <= solid}
     for arm in cfg.arms:
         inside = [name for name in model.links if model.is_below(name, arm.ee_link) and model.links[name].collisions]
         pairs |= {frozenset(pair) for pair in combinations(sorted(inside), 2)}

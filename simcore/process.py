@@ -87,7 +87,7 @@ def speaks_for_all() -> bool:
 @contextmanager
 def hide_native_output() -> Iterator[None]:
     """Hides what native libraries print during the block, such as the banners of Bullet and of graphics drivers."""
-    with open(os.devnull, "wb") as nowhere, _redirect_output((nowhere, nowhere)):
+    with Path(os.devnull).open("wb") as nowhere, _redirect_output((nowhere, nowhere)):
         yield
 
 

@@ -21,13 +21,13 @@ from unlatch.robots.arm_control import Action, ArmAction
 from unlatch.robots.checks import check_robot
 from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
 from unlatch.robots.foreign_models import MENAGERIE, convert_mjcf, load_mjcf, menagerie_file
-from unlatch.robots.hand_mending import mend_hands, mend_limits
+from unlatch.robots.hand_mending import hold_base, mend_hands, mend_limits
 from unlatch.robots.hand_shape import tool_frame
 from unlatch.robots.models import DISTRIBUTION, copy_meshes, localise_meshes, model_path, to_text
 from unlatch.robots.mounted_gripper import GRIPPERS, GripperMount, with_data_sheet, with_gripper
 from unlatch.robots.reach import ReachModel, ReachRegion
 from unlatch.robots.robot import Arm, Robot
-from unlatch.robots.robot_from_urdf import robot_from_urdf
+from unlatch.robots.robot_from_urdf import read_srdf, robot_from_urdf
 from unlatch.simcore.cache import cache_root, json_hash
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import user_path
@@ -132,11 +132,15 @@ def new_robot(urdf: Path, cfg: NewRobotCfg) -> NewRobot:
         folder = user_path(cfg.out).absolute() / "robot"
         yaml_file, picture, made = (folder / f"{name}{suffix}" for suffix in (".yaml", ".png", ".urdf"))
         _check_free((yaml_file, picture, *([made] if source.is_made else [])), urdf, force=cfg.force)
-        robot = robot_from_urdf(source.file, name=name, stated=urdf_reference(source.file), reach=REACH)
+        may_touch = read_srdf(urdf)
+        robot = robot_from_urdf(
+            source.file, name=name, stated=urdf_reference(source.file), reach=REACH, may_touch=may_touch
+        )
         robot = robot if source.mount is None else with_data_sheet(robot)
         robot = _with_armature(robot, source.armature)
         check_robot(robot, object_friction=OBJECT_FRICTION)
-        lines = [*source.lines, *massless_links(source.file), *unstated_limits(source.file, robot)]
+        lines = [f"links that may touch each other: from {urdf.with_suffix('.srdf').name}"] if may_touch else []
+        lines += [*source.lines, *massless_links(source.file), *unstated_limits(source.file, robot)]
         shares = list(REACH.scaled(robot.scale).shares(robot))
         sheet = compose_sheet(_draw_rows(robot))
         if source.is_made:
@@ -179,11 +183,13 @@ def _prepare_model(urdf: Path, cfg: NewRobotCfg, scratch: Path) -> _SourceModel:
         file.write_text(text, encoding="utf-8")
     read_urdf(file, meshes_anywhere=True)  # it names what is no number
     robot = parse_xml(file, root_tag="robot")
-    lines = mend_limits(robot)
-    if lines:
+    stated = ET.tostring(robot)
+    lines = [*hold_base(robot, file), *mend_limits(robot)]
+    if ET.tostring(robot) != stated:
         file = _write_model(robot, file, scratch, "limits")
+    stated = ET.tostring(robot)
     lines += mend_hands(robot, file)
-    if lines:
+    if ET.tostring(robot) != stated:
         file = _write_model(robot, file, scratch, "mended")
     if converted is None:
         return _SourceModel(file, file != urdf, mount, lines)
@@ -360,8 +366,8 @@ def _draw_hand(world: World, robot: Robot, arm: Arm, width_m: float) -> np.ndarr
     return overlay.picture()
 
 
-_BAR_M, _BAR_SHARE = 0.02, 0.4
-"""Thickness of the bar, at most this share of the opening."""
+_BAR_M, _BAR_SHARE = 0.02, 0.35
+"""Thickness of the bar, at most this share of the opening: a bar of 0.4 would touch a fixed jaw."""
 _BAR_LENGTH_M = 0.06
 _WEIGHT_KG, _LIFT_M = 0.5, 0.1
 """Mass that is lifted and how far; a small arm has a share of both."""
