@@ -97,8 +97,8 @@ def find_arm_chains(model: UrdfModel, urdf: Path) -> list[Chain]:
         raise AssetError(
             f"{urdf} has no arm with a gripper that moves. Expected a chain of at least {LEAST_JOINTS} joints, each "
             "after the other, that ends at a link on which two fingers move, or one finger towards a fixed one. For an "
-            "arm without a gripper: `unlatch new robot URDF gripper=robotiq_2f85`. Else write the robot by hand "
-            "(docs/robots.md).",
+            "arm without a gripper: `unlatch new robot FILE gripper=robotiq_2f85`, or gripper=GRIPPER.urdf or .xml "
+            "with flange=LINK. Else write the robot by hand (docs/robots.md).",
             path=str(urdf),
         )
     return found

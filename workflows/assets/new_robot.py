@@ -7,6 +7,7 @@ import os
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
@@ -29,7 +30,7 @@ from unlatch.robots.reach import ReachModel, ReachRegion
 from unlatch.robots.robot import Arm, Robot
 from unlatch.robots.robot_from_urdf import read_srdf, robot_from_urdf
 from unlatch.simcore.cache import cache_root, json_hash
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.files import user_path
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mjcf import is_mjcf
@@ -73,15 +74,15 @@ class NewRobotCfg:
     force: bool = False
     """Whether to replace existing files."""
     gripper: str | None = None
-    """Gripper that is put on an arm without one; None: the URDF has one."""
+    """Gripper that is put on an arm without one, by its name or its URDF or MJCF file; None: the URDF has one."""
     flange: str | None = None
     """Link whose frame is the mounting face, z out of it; None: it is found."""
 
     def __post_init__(self) -> None:
-        if self.gripper is not None and self.gripper not in GRIPPERS:
+        if self.gripper is not None and not self.has_known_gripper and not user_path(self.gripper).is_file():
             raise ConfigError(
-                f"gripper='{self.gripper}' is unknown. Known: {', '.join(GRIPPERS)}. Name one of them, or use a URDF "
-                "that has its gripper.",
+                f"gripper='{self.gripper}' is unknown, and no file. Known: {', '.join(GRIPPERS)}. Name one of them, or "
+                "the URDF or MJCF file of a gripper.",
                 key="gripper",
             )
         if self.flange is not None and self.gripper is None:
@@ -95,6 +96,11 @@ class NewRobotCfg:
                 f"name='{self.name}' cannot name a robot. Expected letters, digits and '_'. Change it.", key="name"
             )
 
+    @property
+    def has_known_gripper(self) -> bool:
+        """Whether a gripper is put on the arm whose data sheet is known."""
+        return self.gripper in GRIPPERS
+
 
 @dataclass(frozen=True)
 class NewRobot:
@@ -107,15 +113,12 @@ class NewRobot:
     """For each arm, the share of hand poses in the region of derived tasks that it reaches."""
     still: list[str]
     """Moving joints of the model that belong to no arm, such as wheels, or a lift below two arms."""
+    remarks: dict[str, str]
+    """Remarks about values that must be looked up, by key."""
     mount: GripperMount | None = None
     """Where a gripper was put; None: the URDF has its own."""
     lines: list[str] = field(default_factory=list)
     """What the file lacks, and what was taken instead."""
-
-    @property
-    def remarks(self) -> dict[str, str]:
-        """Remarks about values that must be looked up, by key."""
-        return _remarks(has_data_sheet=self.mount is not None)
 
 
 def new_robot(urdf: Path, cfg: NewRobotCfg) -> NewRobot:
@@ -125,7 +128,7 @@ def new_robot(urdf: Path, cfg: NewRobotCfg) -> NewRobot:
         ConfigError: Files exist already, or cannot be written.
         AssetError: The URDF cannot be used, or has no arm with a gripper of two fingers.
     """
-    with TemporaryDirectory() as scratch:
+    with TemporaryDirectory() as scratch, _naming_source(scratch, urdf):
         source = _prepare_model(urdf.absolute(), cfg, Path(scratch))
         model = read_urdf(source.file, meshes_anywhere=True)
         name = cfg.name or re.sub(r"[^A-Za-z0-9_]", "_", model.name) or urdf.stem
@@ -136,7 +139,7 @@ def new_robot(urdf: Path, cfg: NewRobotCfg) -> NewRobot:
         robot = robot_from_urdf(
             source.file, name=name, stated=urdf_reference(source.file), reach=REACH, may_touch=may_touch
         )
-        robot = robot if source.mount is None else with_data_sheet(robot)
+        robot = with_data_sheet(robot) if cfg.has_known_gripper else robot
         robot = _with_armature(robot, source.armature)
         check_robot(robot, object_friction=OBJECT_FRICTION)
         lines = [f"links that may touch each other: from {urdf.with_suffix('.srdf').name}"] if may_touch else []
@@ -146,14 +149,25 @@ def new_robot(urdf: Path, cfg: NewRobotCfg) -> NewRobot:
         if source.is_made:
             _write_made(parse_xml(source.file), source.file, folder, name)
             robot = replace(robot, urdf=str(made))
-    text = yaml_text(
-        replace(robot, urdf=_relative_to(robot.urdf, folder)), _remarks(has_data_sheet=source.mount is not None)
-    )
+    remarks = _remarks(has_data_sheet=cfg.has_known_gripper)
+    text = yaml_text(replace(robot, urdf=_relative_to(robot.urdf, folder)), remarks)
     write_own_text(yaml_file, text)
     write_picture(sheet, picture)
     used = {joint for arm in robot.arms for joint in (*arm.joints, *arm.gripper.joints)}
     still = [joint.name for joint in model.joints.values() if joint.moves and joint.name not in used]
-    return NewRobot(robot, yaml_file, picture, shares, still, source.mount, lines)
+    return NewRobot(robot, yaml_file, picture, shares, still, remarks, source.mount, lines)
+
+
+@contextmanager
+def _naming_source(scratch: str, urdf: Path) -> Iterator[None]:
+    """Lets errors about a URDF that was made in the folder `scratch` name the user's file from which it was made."""
+    try:
+        yield
+    except AssetError as exc:
+        made = re.compile(rf"{re.escape(scratch)}/[^/\s:']*\.urdf")
+        if not made.search(exc.message):
+            raise
+        raise AssetError(made.sub(lambda _: str(urdf), exc.message), **{**exc.values, "path": str(urdf)}) from exc
 
 
 @dataclass(frozen=True)
@@ -178,7 +192,8 @@ def _prepare_model(urdf: Path, cfg: NewRobotCfg, scratch: Path) -> _SourceModel:
         converted = convert_mjcf(load_mjcf(urdf), scratch, re.sub(r"\W", "_", urdf.stem), where=str(urdf))
         file = converted.urdf
     if cfg.gripper is not None:
-        text, mount = with_gripper(file, cfg.flange)
+        hand = None if cfg.has_known_gripper else _gripper_urdf(user_path(cfg.gripper).absolute(), scratch)
+        text, mount = with_gripper(file, cfg.flange, hand)
         file = scratch / "gripper.urdf"
         file.write_text(text, encoding="utf-8")
     read_urdf(file, meshes_anywhere=True)  # it names what is no number
@@ -194,6 +209,14 @@ def _prepare_model(urdf: Path, cfg: NewRobotCfg, scratch: Path) -> _SourceModel:
     if converted is None:
         return _SourceModel(file, file != urdf, mount, lines)
     return _SourceModel(file, True, mount, [*converted.lines, *lines], converted.armature)
+
+
+def _gripper_urdf(file: Path, scratch: Path) -> Path:
+    """Returns the URDF of a gripper from its URDF or MJCF file."""
+    if not is_mjcf(file):
+        return file
+    name = "hand_" + re.sub(r"\W", "_", file.stem)
+    return convert_mjcf(load_mjcf(file), scratch, name, where=str(file), is_gripper=True).urdf
 
 
 def _with_armature(robot: RobotCfg, armature: Mapping[str, float]) -> RobotCfg:
