@@ -96,11 +96,7 @@ class ReachModel:
         return self.shares_at(cfg, [base_pose(cfg)], count=count)[0]
 
     def shares_at(self, cfg: RobotCfg, bases: Sequence[Pose], *, count: int = 3) -> list[list[float]]:
-        """Returns the `shares` with the robot's root at each of the poses `bases` in the world."""
-        return [[reach.share for reach in at_base] for at_base in self.reaches_at(cfg, bases, count=count)]
-
-    def reaches_at(self, cfg: RobotCfg, bases: Sequence[Pose], *, count: int = 3) -> list[list[Reach]]:
-        """Returns what every arm reaches, with the robot's root at each of the poses `bases` in the world.
+        """Returns the `shares` with the robot's root at each of the poses `bases` in the world.
 
         All bases are solved at once, which takes a sixth of the time of one after the other.
         """
@@ -115,7 +111,7 @@ class ReachModel:
             )
             for arm in cfg.arms
         ]
-        return [list(at_base) for at_base in zip(*arms, strict=True)]
+        return [[reach.share for reach in at_base] for at_base in zip(*arms, strict=True)]
 
 
 @dataclass(frozen=True)

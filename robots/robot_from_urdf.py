@@ -25,7 +25,7 @@ from unlatch.robots.hands import (
     read_mimics,
 )
 from unlatch.robots.models import model_path
-from unlatch.robots.reach import ArmKinematics, Reach, ReachModel, find_homes, sliding_joints
+from unlatch.robots.reach import ArmKinematics, ReachModel, find_homes, sliding_joints
 from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes.shape_surface import shape_mesh
@@ -67,8 +67,6 @@ _ARMATURE_SHARE, _MOST_ARMATURE_KG_M2 = 0.005, 0.2
 are 0.001 to 0.02 of it. Without it, a light wrist bounces off at every touch."""
 _BASE_X_M = tuple(round(0.1 * i, 1) for i in range(-4, 4))
 _BASE_HEIGHTS_M = (0.0, 0.1, 0.2, 0.3)
-_TALL_M = 0.6
-"""A robot whose shoulders are higher than this stands lower than the surface of the table."""
 _FRONT_M = 0.2
 """Largest x of the base above the table: objects come as near as 0.3 m, and their doors swing out [m]."""
 _WHEEL_CLEARANCE_M = 6e-3
@@ -111,8 +109,8 @@ def robot_from_urdf(
     cfg = RobotCfg(name=name, arms=[arms[i] for i in order], urdf=stated)
     cfg = replace(cfg, scale=_task_scale(cfg, reach), base_yaw_deg=_yaw_deg(cfg, reach, model))
     reach = reach.scaled(cfg.scale)
-    cfg = replace(cfg, self_collision_ignored=_overlapping_links(cfg, model, may_touch))
     cfg = _place_base(cfg, reach)
+    cfg = replace(cfg, self_collision_ignored=_overlapping_links(cfg, model, may_touch))
     return _choose_homes(cfg, reach)
 
 
@@ -223,7 +221,7 @@ def _place_base(cfg: RobotCfg, reach: ReachModel) -> RobotCfg:
     shoulder = max(_shoulder_height_m(model, arm) for arm in cfg.arms)
     still, loose = _standing_points(cfg, model)
     lowest = float(loose[:, 2].min(initial=np.inf))
-    if shoulder > _TALL_M:
+    if shoulder > 0.6:
         heights = [round(height - shoulder + 0.4, 2) for height in heights_m]
         heights += [round(_WHEEL_CLEARANCE_M - lowest, 3)] if len(loose) else []
         places = [(height, x) for height in heights for x in sorted(xs_m, key=abs)]
@@ -234,26 +232,10 @@ def _place_base(cfg: RobotCfg, reach: ReachModel) -> RobotCfg:
     ]
     places = free or places
     bases = [base_pose(replace(cfg, base_x_m=x, base_height_m=height)) for height, x in places]
-    found = reach.reaches_at(cfg, bases, count=2)
-    if shoulder > _TALL_M:
-        with World(WorldCfg()) as world:
-            robot = Robot(world, cfg, model_path(cfg), T_world_root=base_pose(cfg))
-            shares = [[_free_share(robot, world, *pair) for pair in zip(cfg.arms, at, strict=True)] for at in found]
-    else:
-        shares = [[each.share for each in at] for at in found]
+    shares = reach.shares_at(cfg, bases, count=2)
     values = {place: round(float(np.mean(share)), 2) for place, share in zip(places, shares, strict=True)}
     height, x = max(places, key=lambda place: (values[place], -places.index(place)))
     return replace(cfg, base_x_m=x, base_height_m=height)
-
-
-def _free_share(robot: Robot, world: World, arm: ArmCfg, found: Reach) -> float:
-    """Returns the share of hand poses that an arm reaches without touching the robot, whose base may be in its way."""
-    own = {*arm.forbidden_links, *arm.gripper.finger_links}
-    free = 0
-    for q in found.q[found.found]:
-        robot.arm(arm.name).reset(q, gripper_m=arm.gripper.max_width_m)
-        free += not any(pair & own for pair in touching_pairs(world, robot.body))
-    return free / len(found.found)
 
 
 def _shoulder_height_m(model: UrdfModel, arm: ArmCfg) -> float:
