@@ -24,6 +24,7 @@ import yaml
 
 from unlatch.robots.catalog import ROBOTS, read_description
 from unlatch.robots.description import RobotCfg
+from unlatch.robots.mesh_formats import convert_meshes, is_read_by_bullet
 from unlatch.simcore.cache import cache_root, cached_folder
 from unlatch.simcore.errors import AssetError, PluginError
 from unlatch.simcore.files import user_path
@@ -246,8 +247,6 @@ def copy_meshes(robot: ET.Element, files: Mapping[str, Path], folder: Path) -> N
     Raises:
         AssetError: A mesh that must be converted cannot be read.
     """
-    from unlatch.robots.mesh_formats import convert_meshes, is_read_by_bullet
-
     convert_meshes(robot, files, folder)
     for local, path in files.items():
         if is_read_by_bullet(path):
@@ -276,8 +275,6 @@ def localise_meshes(robot: ET.Element, source: Path, folder: str) -> dict[str, P
 
     Meshes that Bullet cannot read get the path of an OBJ, which `copy_meshes` writes.
     """
-    from unlatch.robots.mesh_formats import is_read_by_bullet
-
     files: dict[str, Path] = {}
     by_path: dict[Path, str] = {}
     paths = mesh_paths(source, [mesh.get("filename", "") for mesh in robot.iter("mesh")], where=str(source))
