@@ -1,5 +1,7 @@
 """Meshes of robots in formats that Bullet cannot read."""
 
+import os
+
 import numpy as np
 import pytest
 import trimesh
@@ -8,6 +10,7 @@ from unlatch.robots.models import changed_model, repair_inertias
 from unlatch.simcore.errors import AssetError, WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.shape_surface import shape_mesh
+from unlatch.simcore.process import hold_native_output
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.reader import read_urdf
 
@@ -76,4 +79,16 @@ def test_the_reason_of_bullet_is_in_the_error_and_not_on_the_terminal(tmp_path, 
     urdf.write_text(f'<robot name="a"><link name="b"><visual>{mesh("b.glb")}</visual></link></robot>')
     with World(WorldCfg(), visuals=True) as world, pytest.raises(WorldError, match="invalid mesh filename extension"):
         world.load_urdf(urdf, name="a", T_world_root=Pose.identity())
-    assert capfd.readouterr().err + capfd.readouterr().out == ""
+    assert capfd.readouterr() == ("", "")
+
+
+def test_what_native_libraries_print_is_held_back_only_where_they_fail(capfd):
+    with hold_native_output():
+        os.write(1, b"to stdout")
+        os.write(2, b"to stderr")
+    assert capfd.readouterr() == ("to stdout", "to stderr")
+    with pytest.raises(ValueError, match="failed"), hold_native_output() as said:
+        os.write(2, b"the reason")
+        raise ValueError("failed")
+    assert said == ["", "the reason"]
+    assert capfd.readouterr() == ("", "")
