@@ -101,7 +101,15 @@ def find_arm_chains(model: UrdfModel, urdf: Path) -> list[Chain]:
             "with flange=LINK. Else write the robot by hand (docs/robots.md).",
             path=str(urdf),
         )
-    return found
+    return [_with_lift(model, found[0])] if len(found) == 1 else found
+
+
+def _with_lift(model: UrdfModel, chain: Chain) -> Chain:
+    """Returns the only arm of a robot with the lift that carries it, and perhaps a head beside it."""
+    lift = next((joint for joint in model.joints_above(chain.base_link) if joint.moves), None)
+    if lift is None or lift.kind != "prismatic" or chain.joints[0] == lift.name:
+        return chain
+    return replace(chain, base_link=lift.parent, joints=(lift.name, *chain.joints))
 
 
 def find_chains(model: UrdfModel, urdf: Path) -> tuple[list[Chain], list[Chain]]:

@@ -28,6 +28,7 @@ from unlatch.robots.models import model_path
 from unlatch.robots.reach import ArmKinematics, ReachModel, find_homes, sliding_joints
 from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import AssetError
+from unlatch.simcore.geometry import unit
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.collision import SELF_CLEARANCE_M
@@ -71,6 +72,8 @@ _FRONT_M = 0.2
 """Largest x of the base above the table: objects come as near as 0.3 m, and their doors swing out [m]."""
 _WHEEL_CLEARANCE_M = 6e-3
 """Distance of wheels from the table; the robot is held there, and planning needs 4 mm [m]."""
+_UPRIGHT = 0.99
+"""A lift slides up if the cosine of the angle between its axis and the vertical is larger."""
 _POSTURES = 60
 _OFTEN_SHARE = 0.8
 _SAME_PLACE_M = 5e-3
@@ -235,32 +238,51 @@ def _place_base(cfg: RobotCfg, reach: ReachModel) -> RobotCfg:
     shares = reach.shares_at(cfg, bases, count=2)
     values = {place: round(float(np.mean(share)), 2) for place, share in zip(places, shares, strict=True)}
     height, x = max(places, key=lambda place: (values[place], -places.index(place)))
-    return replace(cfg, base_x_m=x, base_height_m=height)
+    arms = [_with_lift_above(model, arm, lowest + height - _WHEEL_CLEARANCE_M) for arm in cfg.arms]
+    return replace(cfg, arms=arms, base_x_m=x, base_height_m=height)
+
+
+def _with_lift_above(model: UrdfModel, arm: ArmCfg, room_m: float) -> ArmCfg:
+    """Returns an arm whose lift does not lead what it carries into the table.
+
+    It may go down by `room_m` from the middle of its range [m].
+    """
+    lower = list(arm.lower)
+    for joint, middle in _lifts_at_middle(model, arm).items():
+        up = model.link_pose(model.joints[joint].child).R @ unit(model.joints[joint].axis)
+        if up[2] > _UPRIGHT:
+            index = arm.joints.index(joint)
+            lower[index] = max(lower[index], round(middle - room_m, 4))
+    return replace(arm, lower=lower, home=np.maximum(arm.home, lower).tolist())
 
 
 def _shoulder_height_m(model: UrdfModel, arm: ArmCfg) -> float:
     """Returns the height of the first turning joint of an arm above the root, with a lift below it at its middle."""
-    middle = {
-        joint: 0.5 * (low + high)
-        for joint, low, high in zip(arm.joints, arm.lower, arm.upper, strict=True)
-        if model.joints[joint].kind == "prismatic"
-    }
+    middle = _lifts_at_middle(model, arm)
     first = next((joint for joint in arm.joints if joint not in middle), arm.joints[0])
     return float(model.link_pose(model.joints[first].child, middle).p[2])
 
 
-def _standing_points(cfg: RobotCfg, model: UrdfModel) -> tuple[Array, Array]:
-    """Returns (V, 3) vertices of links that no arm moves, and (U, 3) those among them that another joint moves [m].
+def _lifts_at_middle(model: UrdfModel, arm: ArmCfg) -> dict[str, float]:
+    """Returns the middle position of each sliding joint of an arm [m]."""
+    limits = zip(arm.joints, arm.lower, arm.upper, strict=True)
+    return {joint: 0.5 * (low + high) for joint, low, high in limits if model.joints[joint].kind == "prismatic"}
 
-    The root may be below the surface of the table that it is mounted on; wheels and a movable torso may not.
+
+def _standing_points(cfg: RobotCfg, model: UrdfModel) -> tuple[Array, Array]:
+    """Returns (V, 3) vertices of links that no arm turns, and (U, 3) those among them that some joint moves [m].
+
+    What a lift carries is where it is at the middle of its range. The root may be below the surface of the table that
+    it is mounted on; wheels and a movable torso may not.
     """
-    moving = {joint for arm in cfg.arms for joint in (*arm.joints, *arm.gripper.joints)}
+    lifts = {joint: at for arm in cfg.arms for joint, at in _lifts_at_middle(model, arm).items()}
+    moving = {joint for arm in cfg.arms for joint in (*arm.joints, *arm.gripper.joints)} - lifts.keys()
     clouds, loose = [np.zeros((0, 3))], [np.zeros((0, 3))]
     for name, link in model.links.items():
         above = model.joints_above(name)
         if any(joint.name in moving for joint in above):
             continue
-        T = model.link_pose(name)
+        T = model.link_pose(name, lifts)
         own = [T @ (shape.T_link_shape @ shape_mesh(shape).vertices) for shape in link.collisions]
         clouds += own
         loose += own if any(joint.moves for joint in above) else []

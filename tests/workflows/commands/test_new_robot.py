@@ -326,6 +326,25 @@ def test_a_lift_is_a_joint_of_the_arm_and_names_with_spaces_dots_and_slashes_are
     assert hand.finger_links == ("finger/a.left arm", "finger/b.left arm")
 
 
+def test_a_lift_is_a_joint_of_the_only_arm_with_a_head_beside_it(write_arm):
+    head = _link("head", at="0 0 0.03") + _joint("pan", "carriage", "head", "0 0.3 0.1", "0 0 1")
+    chain, _ = measure(write_arm(arm_urdf(lift=True).replace("</robot>", head + "</robot>")))
+    assert (chain.base_link, chain.joints[:2], len(chain.joints)) == ("base", ("lift", "joint_1"), 7)
+
+
+@pytest.mark.slow
+def test_a_lift_does_not_lead_what_it_carries_into_the_table(write_arm):
+    text = arm_urdf(lift=True).replace('xyz="0 0 0.15" rpy', 'xyz="0 0 0.75" rpy')
+    skirt = _link("skirt", "0.1 0.1 0.4", "0 0 -0.2")  # its lower edge is at 0.35 m with the lift down
+    skirt += _joint("skirt_joint", "carriage", "skirt", "0 0 0", "1 0 0", kind="fixed")
+    file = write_arm(text.replace("</robot>", skirt + "</robot>"))
+    robot = robot_from_urdf(file, name="mine", stated=str(file), reach=REACH)
+    (arm,) = robot.arms
+    assert robot.base_height_m < -0.36  # below the table, were the lift down
+    assert robot.base_height_m + 0.35 + arm.lower[0] == pytest.approx(0.006, abs=1e-3)
+    assert arm.lower[0] <= arm.home[0] <= arm.upper[0]
+
+
 def box_arm(**changes: str) -> str:
     """Returns `arm_urdf` with texts replaced, each of which must be there."""
     text = arm_urdf()
