@@ -118,10 +118,11 @@ def load_mjcf(file: Path) -> Any:
         raise AssetError(f"{file}: MuJoCo cannot read this file: {exc}. Correct it.", path=str(file)) from exc
 
 
-def convert_mjcf(spec: Any, folder: Path, name: str, *, where: str) -> ConvertedModel:
+def convert_mjcf(spec: Any, folder: Path, name: str, *, where: str, is_gripper: bool = False) -> ConvertedModel:
     """Writes `NAME.urdf` and meshes for the robots in an MJCF specification (`mujoco.MjSpec`) to a folder.
 
-    Bodies that stand in the world without an arm below them, such as a table, are left out.
+    Bodies that stand in the world without an arm below them, such as a table, are left out. With `is_gripper`, one
+    joint is enough, and the root of the URDF is the world of the file, in which the palm has its place.
 
     Raises:
         AssetError: MuJoCo cannot compile it, or it has no arm, or a joint that a URDF cannot have.
@@ -131,17 +132,19 @@ def convert_mjcf(spec: Any, folder: Path, name: str, *, where: str) -> Converted
         compiled = spec.compile()
     except ValueError as exc:
         raise AssetError(f"{where}: MuJoCo cannot compile this file: {exc}. Correct it.", path=where) from exc
-    return _Converter(compiled, folder, where).convert(name)
+    return _Converter(compiled, folder, where, is_gripper=is_gripper).convert(name)
 
 
 class _Converter(CompiledMjcf):
     """Makes links and joints from a compiled model."""
 
-    def __init__(self, model: Any, folder: Path, where: str) -> None:
+    def __init__(self, model: Any, folder: Path, where: str, *, is_gripper: bool) -> None:
         super().__init__(import_extra("mujoco", extra="robots", needed_by=where, error=AssetError), model)
         self._folder = folder
         self._meshes = "meshes"
         self._where = where
+        self._is_gripper = is_gripper
+        self._least_joints = 1 if is_gripper else _LEAST_JOINTS
         self._links: dict[str, Link] = {}
         self._joints: dict[str, Joint] = {}
         self._frames: dict[int, tuple[str, Array]] = {}
@@ -156,15 +159,16 @@ class _Converter(CompiledMjcf):
         roots = [body for body in kept if m.body_parentid[body] == 0]
         if not roots:
             raise AssetError(
-                f"{self._where} has no robot: no body has at least {_LEAST_JOINTS} joints below it. Name the MJCF "
-                "file of an arm.",
+                f"{self._where} has no robot: no body has at least {self._least_joints} joints below it. "
+                f"Name the MJCF file of {'a gripper' if self._is_gripper else 'an arm'}.",
                 path=self._where,
             )
-        if len(roots) > 1:
+        in_world = self._is_gripper or len(roots) > 1
+        if in_world:
             self._links[_ROOT] = Link(_ROOT)
         self._frames[0] = (_ROOT, np.zeros(3))
         for body in kept:
-            self._add_body(body, is_root=len(roots) == 1 and body == roots[0])
+            self._add_body(body, is_root=not in_world and body == roots[0])
         urdf = ET.fromstring(UrdfModel(name, self._links, self._joints).to_urdf())
         self._add_mimics(urdf)
         file = self._folder / f"{name}.urdf"
@@ -185,7 +189,7 @@ class _Converter(CompiledMjcf):
             if m.jnt_type[joint] in _KINDS:
                 root = int(m.body_rootid[m.jnt_bodyid[joint]])
                 count[root] = count.get(root, 0) + 1
-        return [body for body in range(1, m.nbody) if count.get(int(m.body_rootid[body]), 0) >= _LEAST_JOINTS]
+        return [body for body in range(1, m.nbody) if count.get(int(m.body_rootid[body]), 0) >= self._least_joints]
 
     def _add_body(self, body: int, *, is_root: bool) -> None:
         m = self.model

@@ -84,16 +84,51 @@ def mend_hands(robot: ET.Element, urdf: Path) -> list[str]:
     return lines
 
 
+def hold_base(robot: ET.Element, urdf: Path) -> list[str]:
+    """Fixes the joints that move the whole robot, in place; returns a line that names them, if there are any.
+
+    Simulators add such joints between the world and a mobile base, whose links before it have no shape. Unlatch holds a
+    base where it stands.
+
+    Args:
+        robot: Root element of the URDF.
+        urdf: Its file, as it is on disk.
+
+    Raises:
+        AssetError: The file cannot be read.
+    """
+    model = read_urdf(urdf, meshes_anywhere=True)
+    solid = [name for name, link in model.links.items() if link.collisions or link.visuals]
+    found = [
+        joint.name
+        for joint in model.joints.values()
+        if joint.moves and solid and all(model.is_below(name, joint.child) for name in solid)
+    ]
+    for joint in robot.findall("joint"):
+        if joint.get("name") in found:
+            joint.set("type", "fixed")
+            for tag in ("axis", "limit", "dynamics", "mimic"):
+                for element in joint.findall(tag):
+                    joint.remove(element)
+    return [f"{', '.join(found)}: held, for they move the whole robot"] if found else []
+
+
 def mend_limits(robot: ET.Element) -> list[str]:
     """Gives the joints of a robot limits in radians and metres, in place; returns a line for each change.
 
     Limits in degrees or millimetres are converted, exchanged ones exchanged back, and a hinge whose limits are both 0
-    gets half a turn to either side. The median of all joints of a kind tells the unit: one large limit alone stays.
+    gets half a turn to either side. The median of all joints of a kind tells the unit: one large limit alone stays. An
+    effort or a speed that is left out is written as 0, which says that the file states none.
 
     Args:
         robot: Root element of a URDF that `read_urdf` has read.
     """
     lines: list[str] = []
+    for joint in robot.findall("joint"):
+        if joint.get("type") in (*_UNITS, "continuous"):
+            limit = joint.find("limit")
+            limit = ET.SubElement(joint, "limit") if limit is None else limit
+            limit.attrib |= {key: limit.get(key, "0") for key in ("effort", "velocity")}
     followers = [joint.get("name") for joint in robot.findall("joint") if joint.find("mimic") is not None]
     limits = [
         (joint, limit)

@@ -97,11 +97,19 @@ def find_arm_chains(model: UrdfModel, urdf: Path) -> list[Chain]:
         raise AssetError(
             f"{urdf} has no arm with a gripper that moves. Expected a chain of at least {LEAST_JOINTS} joints, each "
             "after the other, that ends at a link on which two fingers move, or one finger towards a fixed one. For an "
-            "arm without a gripper: `unlatch new robot URDF gripper=robotiq_2f85`. Else write the robot by hand "
-            "(docs/robots.md).",
+            "arm without a gripper: `unlatch new robot FILE gripper=robotiq_2f85`, or gripper=GRIPPER.urdf or .xml "
+            "with flange=LINK. Else write the robot by hand (docs/robots.md).",
             path=str(urdf),
         )
-    return found
+    return [_with_lift(model, found[0])] if len(found) == 1 else found
+
+
+def _with_lift(model: UrdfModel, chain: Chain) -> Chain:
+    """Returns the only arm of a robot with the lift that carries it, and perhaps a head beside it."""
+    lift = next((joint for joint in model.joints_above(chain.base_link) if joint.moves), None)
+    if lift is None or lift.kind != "prismatic" or chain.joints[0] == lift.name:
+        return chain
+    return replace(chain, base_link=lift.parent, joints=(lift.name, *chain.joints))
 
 
 def find_chains(model: UrdfModel, urdf: Path) -> tuple[list[Chain], list[Chain]]:
@@ -410,20 +418,26 @@ def hand_forward(model: UrdfModel, chain: Chain, clouds: Sequence[Mapping[str, A
 def _finger_shapes(model: UrdfModel, chain: Chain) -> dict[str, Array]:
     """Returns (N, 3) points over each link that holds or may hold, link frame [m].
 
-    These are the links that a finger joint moves and, beside a single one, those that are fixed to the hand.
+    These are the links that a finger joint moves and, beside a single jaw, those that are fixed to the hand. Frames
+    without a shape are left out.
     """
     links = [name for name in model.links if _is_moved(model, chain, name)]
-    if len(links) == 1:
-        links += [name for name in rigid_links(model, chain.ee_link) if model.is_below(name, chain.ee_link)]
-        links.remove(chain.ee_link)
     clouds = {name: collider_points(model, name, spacing_m=_FINGER_SPACING_M) for name in links}
+    if len({_joint_above(model, name) for name, points in clouds.items() if len(points)}) == 1:
+        beside = [name for name in rigid_links(model, chain.ee_link) if model.is_below(name, chain.ee_link)]
+        beside.remove(chain.ee_link)
+        clouds |= {name: collider_points(model, name, spacing_m=_FINGER_SPACING_M) for name in beside}
     return {name: points for name, points in clouds.items() if len(points)}
 
 
 def _is_moved(model: UrdfModel, chain: Chain, link: str) -> bool:
     """Returns whether a finger joint is the nearest joint that moves a link."""
-    joint = next((joint for joint in model.joints_above(link) if joint.moves), None)
-    return joint is not None and joint.name in chain.finger_joints
+    return _joint_above(model, link) in chain.finger_joints
+
+
+def _joint_above(model: UrdfModel, link: str) -> str | None:
+    """Returns the nearest joint that moves a link; None if nothing moves it."""
+    return next((joint.name for joint in model.joints_above(link) if joint.moves), None)
 
 
 def _place_points(model: UrdfModel, chain: Chain, shapes: dict[str, Array], at: dict[str, float]) -> dict[str, Array]:

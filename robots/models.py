@@ -24,6 +24,7 @@ import yaml
 
 from unlatch.robots.catalog import ROBOTS, read_description
 from unlatch.robots.description import RobotCfg
+from unlatch.robots.mesh_formats import convert_meshes, is_read_by_bullet
 from unlatch.simcore.cache import cache_root, cached_folder
 from unlatch.simcore.errors import AssetError, PluginError
 from unlatch.simcore.files import user_path
@@ -233,18 +234,24 @@ def _make_model(root: Path, name: str, source: Path, change: Callable[[ET.Elemen
     def write_model(temporary: Path) -> None:
         from unlatch.robots.collider_hulls import use_hulls
 
-        copy_meshes(files, temporary)
+        copy_meshes(robot, files, temporary)
         use_hulls(robot, temporary, files)
         (temporary / f"{name}.urdf").write_text(to_text(robot), encoding="utf-8")
 
     return cached_model(root, name, f"{_VERSION}\0{to_text(robot)}", list(files.items()), write_model)
 
 
-def copy_meshes(files: Mapping[str, Path], folder: Path) -> None:
-    """Copies what `localise_meshes` returns to a folder."""
+def copy_meshes(robot: ET.Element, files: Mapping[str, Path], folder: Path) -> None:
+    """Copies what `localise_meshes` returns to a folder; meshes that Bullet cannot read become OBJ files.
+
+    Raises:
+        AssetError: A mesh that must be converted cannot be read.
+    """
+    convert_meshes(robot, files, folder)
     for local, path in files.items():
-        (folder / local).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, folder / local)
+        if is_read_by_bullet(path):
+            (folder / local).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, folder / local)
 
 
 def cached_model(
@@ -264,14 +271,18 @@ def cached_model(
 
 
 def localise_meshes(robot: ET.Element, source: Path, folder: str) -> dict[str, Path]:
-    """Gives every mesh a path in a folder beside the URDF; returns the source of each."""
+    """Gives every mesh a path in a folder beside the URDF; returns the source of each.
+
+    Meshes that Bullet cannot read get the path of an OBJ, which `copy_meshes` writes.
+    """
     files: dict[str, Path] = {}
     by_path: dict[Path, str] = {}
     paths = mesh_paths(source, [mesh.get("filename", "") for mesh in robot.iter("mesh")], where=str(source))
     for mesh in robot.iter("mesh"):
         path = paths[mesh.get("filename", "")]
         if path not in by_path:
-            by_path[path] = f"{folder}/{len(by_path):03d}_{path.stem}{path.suffix.lower()}"
+            suffix = path.suffix.lower() if is_read_by_bullet(path) else f"_{path.suffix[1:].lower()}.obj"
+            by_path[path] = f"{folder}/{len(by_path):03d}_{path.stem}{suffix}"
             files[by_path[path]] = path
         mesh.set("filename", by_path[path])
     return files

@@ -20,7 +20,7 @@ from unlatch.simcore.urdf.model import Joint, UrdfModel, rigid_links
 from unlatch.simcore.urdf.reader import mesh_paths, parse_xml, read_urdf
 
 GRIPPERS = ("robotiq_2f85",)
-"""Grippers that can be put on an arm."""
+"""Grippers that can be put on an arm by their name; others by their file."""
 _TOOL = "tool0"
 """Name of the frame on an arm's mounting face, z out of the face, by the convention of ROS-Industrial."""
 _MOUNT = "gripper_mount"
@@ -108,21 +108,56 @@ def _end_of_link(model: UrdfModel, joint: Joint, urdf: Path) -> Pose:
     return Pose(R, out * float((points @ out).max()))
 
 
-def with_gripper(urdf: Path, flange: str | None) -> tuple[str, GripperMount]:
-    """Returns the text of an arm's URDF with a Robotiq 2F-85, with absolute paths of meshes, and where it is put.
+def with_gripper(urdf: Path, flange: str | None, gripper: Path | None = None) -> tuple[str, GripperMount]:
+    """Returns the text of an arm's URDF with a gripper, with absolute paths of meshes, and where the gripper is put.
+
+    Args:
+        urdf: The arm.
+        flange: Link that carries the gripper, see `find_mount`.
+        gripper: URDF of the gripper, whose root is put on the mounting face; None: a Robotiq 2F-85.
 
     Raises:
         ConfigError, AssetError: As `find_mount`; or a mesh or the extra `robots` is missing.
     """
     mount = find_mount(read_urdf(urdf, meshes_anywhere=True), urdf, flange)
+    robot = _with_whole_paths(urdf)
+    ET.SubElement(robot, "link", {"name": _MOUNT})
+    robot.append(fixed_joint(f"{_MOUNT}_joint", mount.link, _MOUNT, mount.T_link_mount))
+    if gripper is None:
+        attach_robotiq_2f85(robot, _MOUNT, where=str(urdf))
+    else:
+        _attach(robot, gripper)
+    return to_text(robot), mount
+
+
+def _with_whole_paths(urdf: Path) -> ET.Element:
+    """Returns the root element of a URDF with absolute paths of meshes."""
     robot = parse_xml(urdf, root_tag="robot")
     paths = mesh_paths(urdf, [mesh.get("filename", "") for mesh in robot.iter("mesh")], where=str(urdf))
     for mesh in robot.iter("mesh"):
         mesh.set("filename", str(paths[mesh.get("filename", "")]))
-    ET.SubElement(robot, "link", {"name": _MOUNT})
-    robot.append(fixed_joint(f"{_MOUNT}_joint", mount.link, _MOUNT, mount.T_link_mount))
-    attach_robotiq_2f85(robot, _MOUNT, where=str(urdf))
-    return to_text(robot), mount
+    return robot
+
+
+def _attach(robot: ET.Element, gripper: Path) -> None:
+    """Puts the links and joints of a gripper's URDF on the mount, in place; names that the arm has get a prefix."""
+    root, hand = read_urdf(gripper, meshes_anywhere=True).root, _with_whole_paths(gripper)
+    taken = {(each.tag, each.get("name", "")) for each in robot}
+
+    def rename(tag: str, name: str) -> str:
+        return f"gripper_{name}" if (tag, name) in taken else name
+
+    for element in hand:
+        if element.tag in ("link", "joint", "material"):
+            element.set("name", rename(element.tag, element.get("name", "")))
+            for end in (*element.findall("parent"), *element.findall("child")):
+                end.set("link", rename("link", end.get("link", "")))
+            for mimic in element.findall("mimic"):
+                mimic.set("joint", rename("joint", mimic.get("joint", "")))
+            for material in element.iterfind("visual/material"):
+                material.set("name", rename("material", material.get("name", "")))
+            robot.append(element)
+    robot.append(fixed_joint(f"{_MOUNT}_gripper", _MOUNT, rename("link", root)))
 
 
 def with_data_sheet(cfg: RobotCfg) -> RobotCfg:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
@@ -27,13 +28,14 @@ from unlatch.robots.models import model_path
 from unlatch.robots.reach import ArmKinematics, ReachModel, find_homes, sliding_joints
 from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import AssetError
+from unlatch.simcore.geometry import unit
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.collision import SELF_CLEARANCE_M
 from unlatch.simcore.sim.contacts import touching_pairs
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.model import UrdfModel
-from unlatch.simcore.urdf.reader import read_urdf
+from unlatch.simcore.urdf.reader import parse_xml, read_urdf
 
 Array = np.ndarray
 
@@ -70,6 +72,8 @@ _FRONT_M = 0.2
 """Largest x of the base above the table: objects come as near as 0.3 m, and their doors swing out [m]."""
 _WHEEL_CLEARANCE_M = 6e-3
 """Distance of wheels from the table; the robot is held there, and planning needs 4 mm [m]."""
+_UPRIGHT = 0.99
+"""A lift slides up if the cosine of the angle between its axis and the vertical is larger."""
 _POSTURES = 60
 _OFTEN_SHARE = 0.8
 _SAME_PLACE_M = 5e-3
@@ -80,7 +84,9 @@ _HOME_CLEARANCE_M = 2 * SELF_CLEARANCE_M
 """Distance of a hand and its arm at home: the start of an episode is spread about it, and planning needs the half."""
 
 
-def robot_from_urdf(urdf: Path, *, name: str, stated: str, reach: ReachModel) -> RobotCfg:
+def robot_from_urdf(
+    urdf: Path, *, name: str, stated: str, reach: ReachModel, may_touch: Collection[frozenset[str]] = ()
+) -> RobotCfg:
     """Derives a robot's description.
 
     Joints, limits, gripper and keypoints are measured from the model. The base stands where the arms reach most of the
@@ -91,6 +97,7 @@ def robot_from_urdf(urdf: Path, *, name: str, stated: str, reach: ReachModel) ->
         name: Name of the robot.
         stated: The path of the file as the description states it.
         reach: Measures how much of a region the arms reach.
+        may_touch: Pairs of links whose collisions do not count, beside those that are found; see `read_srdf`.
 
     Raises:
         AssetError: The file cannot be used, or has no arm with a gripper of two fingers.
@@ -106,7 +113,7 @@ def robot_from_urdf(urdf: Path, *, name: str, stated: str, reach: ReachModel) ->
     cfg = replace(cfg, scale=_task_scale(cfg, reach), base_yaw_deg=_yaw_deg(cfg, reach, model))
     reach = reach.scaled(cfg.scale)
     cfg = _place_base(cfg, reach)
-    cfg = replace(cfg, self_collision_ignored=_overlapping_links(cfg, model))
+    cfg = replace(cfg, self_collision_ignored=_overlapping_links(cfg, model, may_touch))
     return _choose_homes(cfg, reach)
 
 
@@ -231,41 +238,79 @@ def _place_base(cfg: RobotCfg, reach: ReachModel) -> RobotCfg:
     shares = reach.shares_at(cfg, bases, count=2)
     values = {place: round(float(np.mean(share)), 2) for place, share in zip(places, shares, strict=True)}
     height, x = max(places, key=lambda place: (values[place], -places.index(place)))
-    return replace(cfg, base_x_m=x, base_height_m=height)
+    arms = [_with_lift_above(model, arm, lowest + height - _WHEEL_CLEARANCE_M) for arm in cfg.arms]
+    return replace(cfg, arms=arms, base_x_m=x, base_height_m=height)
+
+
+def _with_lift_above(model: UrdfModel, arm: ArmCfg, room_m: float) -> ArmCfg:
+    """Returns an arm whose lift does not lead what it carries into the table.
+
+    It may go down by `room_m` from the middle of its range [m].
+    """
+    lower = list(arm.lower)
+    for joint, middle in _lifts_at_middle(model, arm).items():
+        up = model.link_pose(model.joints[joint].child).R @ unit(model.joints[joint].axis)
+        if up[2] > _UPRIGHT:
+            index = arm.joints.index(joint)
+            lower[index] = max(lower[index], round(middle - room_m, 4))
+    return replace(arm, lower=lower, home=np.maximum(arm.home, lower).tolist())
 
 
 def _shoulder_height_m(model: UrdfModel, arm: ArmCfg) -> float:
     """Returns the height of the first turning joint of an arm above the root, with a lift below it at its middle."""
-    middle = {
-        joint: 0.5 * (low + high)
-        for joint, low, high in zip(arm.joints, arm.lower, arm.upper, strict=True)
-        if model.joints[joint].kind == "prismatic"
-    }
+    middle = _lifts_at_middle(model, arm)
     first = next((joint for joint in arm.joints if joint not in middle), arm.joints[0])
-    return float(model.link_pose(model.joints[first].parent, middle).p[2])
+    return float(model.link_pose(model.joints[first].child, middle).p[2])
+
+
+def _lifts_at_middle(model: UrdfModel, arm: ArmCfg) -> dict[str, float]:
+    """Returns the middle position of each sliding joint of an arm [m]."""
+    limits = zip(arm.joints, arm.lower, arm.upper, strict=True)
+    return {joint: 0.5 * (low + high) for joint, low, high in limits if model.joints[joint].kind == "prismatic"}
 
 
 def _standing_points(cfg: RobotCfg, model: UrdfModel) -> tuple[Array, Array]:
-    """Returns (V, 3) vertices of links that no arm moves, and (U, 3) those among them that another joint moves [m].
+    """Returns (V, 3) vertices of links that no arm turns, and (U, 3) those among them that some joint moves [m].
 
-    The root may be below the surface of the table that it is mounted on; wheels and a movable torso may not.
+    What a lift carries is where it is at the middle of its range. The root may be below the surface of the table that
+    it is mounted on; wheels and a movable torso may not.
     """
-    moving = {joint for arm in cfg.arms for joint in (*arm.joints, *arm.gripper.joints)}
+    lifts = {joint: at for arm in cfg.arms for joint, at in _lifts_at_middle(model, arm).items()}
+    moving = {joint for arm in cfg.arms for joint in (*arm.joints, *arm.gripper.joints)} - lifts.keys()
     clouds, loose = [np.zeros((0, 3))], [np.zeros((0, 3))]
     for name, link in model.links.items():
         above = model.joints_above(name)
         if any(joint.name in moving for joint in above):
             continue
-        T = model.link_pose(name)
+        T = model.link_pose(name, lifts)
         own = [T @ (shape.T_link_shape @ shape_mesh(shape).vertices) for shape in link.collisions]
         clouds += own
         loose += own if any(joint.moves for joint in above) else []
     return np.concatenate(clouds), np.concatenate(loose)
 
 
-def _overlapping_links(cfg: RobotCfg, model: UrdfModel) -> list[list[str]]:
-    """Returns pairs of links inside a hand, near each other beside a joint, or that touch in nearly every posture."""
-    pairs = set()
+def read_srdf(urdf: Path) -> set[frozenset[str]]:
+    """Returns the pairs of links whose collisions the SRDF beside a URDF disables; none without such a file.
+
+    An SRDF, of MoveIt and others, has the name of the URDF. It says what the maker knows and convex hulls do not show.
+
+    Raises:
+        AssetError: The file is damaged.
+    """
+    file = urdf.with_suffix(".srdf")
+    if not file.is_file():
+        return set()
+    elements = parse_xml(file).iter("disable_collisions")
+    return {frozenset((each.get("link1", ""), each.get("link2", ""))) for each in elements}
+
+
+def _overlapping_links(cfg: RobotCfg, model: UrdfModel, may_touch: Collection[frozenset[str]]) -> list[list[str]]:
+    """Returns pairs of links inside a hand, near each other beside a joint, or that touch in nearly every posture.
+
+    Of `may_touch`, those pairs that the model has and that have colliders.
+    """
+    solid = {name for name, link in model.links.items() if link.collisions}
+    pairs = {pair for pair in may_touch if len(pair) == 2 and pair <= solid}
     for arm in cfg.arms:
         inside = [name for name in model.links if model.is_below(name, arm.ee_link) and model.links[name].collisions]
         pairs |= {frozenset(pair) for pair in combinations(sorted(inside), 2)}

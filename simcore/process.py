@@ -17,8 +17,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryFile
 from types import FrameType
-from typing import Any
+from typing import IO, Any
 
 from unlatch.simcore.errors import WorldError
 
@@ -86,6 +87,34 @@ def speaks_for_all() -> bool:
 @contextmanager
 def hide_native_output() -> Iterator[None]:
     """Hides what native libraries print during the block, such as the banners of Bullet and of graphics drivers."""
+    with Path(os.devnull).open("wb") as nowhere, _redirect_output((nowhere, nowhere)):
+        yield
+
+
+@contextmanager
+def hold_native_output() -> Iterator[list[str]]:
+    """Holds what is printed during the block and prints it afterwards; if the block fails, it is put into the list."""
+    said: list[str] = []
+    with TemporaryFile() as out, TemporaryFile() as err:
+        try:
+            with _redirect_output((out, err)):
+                yield said
+        except BaseException:
+            said += [_content(file).decode(errors="replace") for file in (out, err)]
+            raise
+        for number, file in ((1, out), (2, err)):
+            if content := _content(file):
+                os.write(number, content)
+
+
+def _content(file: IO[bytes]) -> bytes:
+    file.seek(0)
+    return file.read()
+
+
+@contextmanager
+def _redirect_output(files: tuple[IO[bytes], IO[bytes]]) -> Iterator[None]:
+    """Sends stdout and stderr of the whole process to two files during the block."""
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.flush()
@@ -94,17 +123,15 @@ def hide_native_output() -> Iterator[None]:
     except OSError:  # there is no stdout or stderr, as in a daemon
         yield
         return
-    nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
-        for number, _ in saved:
-            os.dup2(nowhere, number)
+        for (number, _), file in zip(saved, files, strict=True):
+            os.dup2(file.fileno(), number)
         yield
     finally:
         ctypes.CDLL(None).fflush(None)  # C keeps a buffer of its own and would write it later
         for number, copy in saved:
             os.dup2(copy, number)
             os.close(copy)
-        os.close(nowhere)
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from unlatch.simcore.errors import ConfigError, WorldError
 from unlatch.simcore.geometry import Array, Pose
+from unlatch.simcore.process import hold_native_output
 from unlatch.simcore.ranges import Fraction, Range, check_ranges
 from unlatch.simcore.sim.bodies import ROOT, Body
 from unlatch.simcore.sim.core import Core
@@ -84,6 +86,12 @@ class WorldCfg:
     def frames(self, seconds: float) -> int:
         """Returns the number of record frames that last at least a time [s]."""
         return math.ceil(seconds * self.record_hz - 1e-9)  # 0.1 s at 30 Hz are 3 frames, whatever 0.1 * 30 rounds to
+
+
+def _bullets_reason(printed: str) -> str:
+    """Returns the last messages among what Bullet printed, which say why it cannot read a file."""
+    messages = [" ".join(text.split()) for text in re.split(r"b3(?:Warning|Error)\[[^\]]*\]:", printed)]
+    return "; ".join([text.rstrip(":") for text in messages if text][-4:])
 
 
 class World:
@@ -339,10 +347,12 @@ class World:
             flags |= p.URDF_INITIALIZE_SAT_FEATURES
         self._urdfs_loaded += 1
         try:
-            body_id = p.loadURDF(str(path), useFixedBase=fixed, flags=flags, physicsClientId=self.client)
+            with hold_native_output() as said:
+                body_id = p.loadURDF(str(path), useFixedBase=fixed, flags=flags, physicsClientId=self.client)
         except p.error as exc:
+            reason = _bullets_reason("".join(said)) or str(exc).rstrip(".")
             raise WorldError(
-                f"Bullet cannot load '{path}' ({exc}). Expected a readable URDF whose meshes exist. Fix the file.",
+                f"Bullet cannot load '{path}' ({reason}). Expected a readable URDF whose meshes exist. Fix the file.",
                 path=str(path),
             ) from exc
         body = Body(self.core, body_id, name=name, friction=friction, has_model=True)

@@ -10,7 +10,7 @@ import pytest
 
 from unlatch.robots.catalog import load_robot
 from unlatch.robots.foreign_models import MENAGERIE_VARIABLE, convert_mjcf, load_mjcf, menagerie_file
-from unlatch.robots.hand_mending import mend_hands, mend_limits
+from unlatch.robots.hand_mending import hold_base, mend_hands, mend_limits
 from unlatch.robots.hands import find_arm_chains, measure_hand, read_mimics
 from unlatch.robots.models import example_robot_urdf, model_path
 from unlatch.simcore.errors import AssetError, ConfigError
@@ -185,6 +185,7 @@ LIMITS = {
         ["j0: both limits are 0; half a turn to either side is assumed"],
         [(-3.14159, 3.14159)],
     ),
+    "no limit at all": ([("continuous", 0, 0)], [], [(0, 0)]),
     "endless": ([("revolute", -1e16, 1e16), ("revolute", 0, 2)], [], [(-1e16, 1e16), (0, 2)]),
 }
 
@@ -200,3 +201,23 @@ def test_limits_of_a_robot_are_read_in_the_unit_that_fits(case):
     assert mend_limits(robot) == expected
     found = [tuple(float(limit.get(key)) for key in ("lower", "upper")) for limit in robot.iter("limit")]
     assert found == [pytest.approx(pair, abs=1e-5) for pair in limits]
+    stated = [(limit.get("effort"), limit.get("velocity")) for limit in robot.iter("limit")]
+    assert stated == [("0", "0")] * len(joints)  # the file states none
+
+
+BASE = """<robot name="a"><link name="world"/><link name="cart"/><link name="base">{shape}</link><link name="arm"/>
+<joint name="along" type="prismatic"><parent link="world"/><child link="cart"/><axis xyz="1 0 0"/></joint>
+<joint name="about" type="continuous"><parent link="cart"/><child link="base"/><axis xyz="0 0 1"/></joint>
+<joint name="lift" type="prismatic"><parent link="base"/><child link="arm"/></joint></robot>"""
+
+
+@pytest.mark.parametrize(
+    ("shape", "held"),
+    [('<collision><geometry><sphere radius="0.1"/></geometry></collision>', ["along", "about"]), ("", [])],
+)
+def test_joints_that_move_the_whole_robot_are_held(tmp_path, shape, held):
+    file = tmp_path / "a.urdf"
+    file.write_text(BASE.format(shape=shape), encoding="utf-8")
+    robot = parse_xml(file)
+    assert hold_base(robot, file) == ([f"{', '.join(held)}: held, for they move the whole robot"] if held else [])
+    assert [joint.get("name") for joint in robot.iter("joint") if joint.get("type") == "fixed"] == held

@@ -7,6 +7,7 @@ import os
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
@@ -21,15 +22,15 @@ from unlatch.robots.arm_control import Action, ArmAction
 from unlatch.robots.checks import check_robot
 from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
 from unlatch.robots.foreign_models import MENAGERIE, convert_mjcf, load_mjcf, menagerie_file
-from unlatch.robots.hand_mending import mend_hands, mend_limits
+from unlatch.robots.hand_mending import hold_base, mend_hands, mend_limits
 from unlatch.robots.hand_shape import tool_frame
 from unlatch.robots.models import DISTRIBUTION, copy_meshes, localise_meshes, model_path, to_text
 from unlatch.robots.mounted_gripper import GRIPPERS, GripperMount, with_data_sheet, with_gripper
 from unlatch.robots.reach import ReachModel, ReachRegion
 from unlatch.robots.robot import Arm, Robot
-from unlatch.robots.robot_from_urdf import robot_from_urdf
+from unlatch.robots.robot_from_urdf import read_srdf, robot_from_urdf
 from unlatch.simcore.cache import cache_root, json_hash
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.files import user_path
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mjcf import is_mjcf
@@ -73,15 +74,15 @@ class NewRobotCfg:
     force: bool = False
     """Whether to replace existing files."""
     gripper: str | None = None
-    """Gripper that is put on an arm without one; None: the URDF has one."""
+    """Gripper that is put on an arm without one, by its name or its URDF or MJCF file; None: the URDF has one."""
     flange: str | None = None
     """Link whose frame is the mounting face, z out of it; None: it is found."""
 
     def __post_init__(self) -> None:
-        if self.gripper is not None and self.gripper not in GRIPPERS:
+        if self.gripper is not None and not self.has_known_gripper and not user_path(self.gripper).is_file():
             raise ConfigError(
-                f"gripper='{self.gripper}' is unknown. Known: {', '.join(GRIPPERS)}. Name one of them, or use a URDF "
-                "that has its gripper.",
+                f"gripper='{self.gripper}' is unknown, and no file. Known: {', '.join(GRIPPERS)}. Name one of them, or "
+                "the URDF or MJCF file of a gripper.",
                 key="gripper",
             )
         if self.flange is not None and self.gripper is None:
@@ -95,6 +96,11 @@ class NewRobotCfg:
                 f"name='{self.name}' cannot name a robot. Expected letters, digits and '_'. Change it.", key="name"
             )
 
+    @property
+    def has_known_gripper(self) -> bool:
+        """Whether a gripper is put on the arm whose data sheet is known."""
+        return self.gripper in GRIPPERS
+
 
 @dataclass(frozen=True)
 class NewRobot:
@@ -107,15 +113,12 @@ class NewRobot:
     """For each arm, the share of hand poses in the region of derived tasks that it reaches."""
     still: list[str]
     """Moving joints of the model that belong to no arm, such as wheels, or a lift below two arms."""
+    remarks: dict[str, str]
+    """Remarks about values that must be looked up, by key."""
     mount: GripperMount | None = None
     """Where a gripper was put; None: the URDF has its own."""
     lines: list[str] = field(default_factory=list)
     """What the file lacks, and what was taken instead."""
-
-    @property
-    def remarks(self) -> dict[str, str]:
-        """Remarks about values that must be looked up, by key."""
-        return _remarks(has_data_sheet=self.mount is not None)
 
 
 def new_robot(urdf: Path, cfg: NewRobotCfg) -> NewRobot:
@@ -125,31 +128,46 @@ def new_robot(urdf: Path, cfg: NewRobotCfg) -> NewRobot:
         ConfigError: Files exist already, or cannot be written.
         AssetError: The URDF cannot be used, or has no arm with a gripper of two fingers.
     """
-    with TemporaryDirectory() as scratch:
+    with TemporaryDirectory() as scratch, _naming_source(scratch, urdf):
         source = _prepare_model(urdf.absolute(), cfg, Path(scratch))
         model = read_urdf(source.file, meshes_anywhere=True)
         name = cfg.name or re.sub(r"[^A-Za-z0-9_]", "_", model.name) or urdf.stem
         folder = user_path(cfg.out).absolute() / "robot"
         yaml_file, picture, made = (folder / f"{name}{suffix}" for suffix in (".yaml", ".png", ".urdf"))
         _check_free((yaml_file, picture, *([made] if source.is_made else [])), urdf, force=cfg.force)
-        robot = robot_from_urdf(source.file, name=name, stated=urdf_reference(source.file), reach=REACH)
-        robot = robot if source.mount is None else with_data_sheet(robot)
+        may_touch = read_srdf(urdf)
+        robot = robot_from_urdf(
+            source.file, name=name, stated=urdf_reference(source.file), reach=REACH, may_touch=may_touch
+        )
+        robot = with_data_sheet(robot) if cfg.has_known_gripper else robot
         robot = _with_armature(robot, source.armature)
         check_robot(robot, object_friction=OBJECT_FRICTION)
-        lines = [*source.lines, *massless_links(source.file), *unstated_limits(source.file, robot)]
+        lines = [f"links that may touch each other: from {urdf.with_suffix('.srdf').name}"] if may_touch else []
+        lines += [*source.lines, *massless_links(source.file), *unstated_limits(source.file, robot)]
         shares = list(REACH.scaled(robot.scale).shares(robot))
         sheet = compose_sheet(_draw_rows(robot))
         if source.is_made:
             _write_made(parse_xml(source.file), source.file, folder, name)
             robot = replace(robot, urdf=str(made))
-    text = yaml_text(
-        replace(robot, urdf=_relative_to(robot.urdf, folder)), _remarks(has_data_sheet=source.mount is not None)
-    )
+    remarks = _remarks(has_data_sheet=cfg.has_known_gripper)
+    text = yaml_text(replace(robot, urdf=_relative_to(robot.urdf, folder)), remarks)
     write_own_text(yaml_file, text)
     write_picture(sheet, picture)
     used = {joint for arm in robot.arms for joint in (*arm.joints, *arm.gripper.joints)}
     still = [joint.name for joint in model.joints.values() if joint.moves and joint.name not in used]
-    return NewRobot(robot, yaml_file, picture, shares, still, source.mount, lines)
+    return NewRobot(robot, yaml_file, picture, shares, still, remarks, source.mount, lines)
+
+
+@contextmanager
+def _naming_source(scratch: str, urdf: Path) -> Iterator[None]:
+    """Lets errors about a URDF that was made in the folder `scratch` name the user's file from which it was made."""
+    try:
+        yield
+    except AssetError as exc:
+        made = re.compile(rf"{re.escape(scratch)}/[^/\s:']*\.urdf")
+        if not made.search(exc.message):
+            raise
+        raise AssetError(made.sub(lambda _: str(urdf), exc.message), **{**exc.values, "path": str(urdf)}) from exc
 
 
 @dataclass(frozen=True)
@@ -174,20 +192,31 @@ def _prepare_model(urdf: Path, cfg: NewRobotCfg, scratch: Path) -> _SourceModel:
         converted = convert_mjcf(load_mjcf(urdf), scratch, re.sub(r"\W", "_", urdf.stem), where=str(urdf))
         file = converted.urdf
     if cfg.gripper is not None:
-        text, mount = with_gripper(file, cfg.flange)
+        hand = None if cfg.has_known_gripper else _gripper_urdf(user_path(cfg.gripper).absolute(), scratch)
+        text, mount = with_gripper(file, cfg.flange, hand)
         file = scratch / "gripper.urdf"
         file.write_text(text, encoding="utf-8")
     read_urdf(file, meshes_anywhere=True)  # it names what is no number
     robot = parse_xml(file, root_tag="robot")
-    lines = mend_limits(robot)
-    if lines:
+    stated = ET.tostring(robot)
+    lines = [*hold_base(robot, file), *mend_limits(robot)]
+    if ET.tostring(robot) != stated:
         file = _write_model(robot, file, scratch, "limits")
+    stated = ET.tostring(robot)
     lines += mend_hands(robot, file)
-    if lines:
+    if ET.tostring(robot) != stated:
         file = _write_model(robot, file, scratch, "mended")
     if converted is None:
         return _SourceModel(file, file != urdf, mount, lines)
     return _SourceModel(file, True, mount, [*converted.lines, *lines], converted.armature)
+
+
+def _gripper_urdf(file: Path, scratch: Path) -> Path:
+    """Returns the URDF of a gripper from its URDF or MJCF file."""
+    if not is_mjcf(file):
+        return file
+    name = "hand_" + re.sub(r"\W", "_", file.stem)
+    return convert_mjcf(load_mjcf(file), scratch, name, where=str(file), is_gripper=True).urdf
 
 
 def _with_armature(robot: RobotCfg, armature: Mapping[str, float]) -> RobotCfg:
@@ -222,7 +251,7 @@ def with_menagerie_robot(
     return [*others, f"robot={name}"], [*config_dirs, folder]
 
 
-_DERIVED_VERSION = 2
+_DERIVED_VERSION = 3
 """Raise it with every change of what is derived from a model."""
 
 
@@ -232,10 +261,10 @@ def _write_model(robot: ET.Element, source: Path, folder: Path, name: str) -> Pa
     `source` is the file to which the paths of the meshes are relative.
 
     Raises:
-        AssetError: A mesh is missing.
+        AssetError: A mesh is missing, or cannot be read.
         OSError: The folder cannot be written.
     """
-    copy_meshes(localise_meshes(robot, source, f"{name}_meshes"), folder)
+    copy_meshes(robot, localise_meshes(robot, source, f"{name}_meshes"), folder)
     file = folder / f"{name}.urdf"
     file.write_text(to_text(robot), encoding="utf-8")
     return file
@@ -360,8 +389,8 @@ def _draw_hand(world: World, robot: Robot, arm: Arm, width_m: float) -> np.ndarr
     return overlay.picture()
 
 
-_BAR_M, _BAR_SHARE = 0.02, 0.4
-"""Thickness of the bar, at most this share of the opening."""
+_BAR_M, _BAR_SHARE = 0.02, 0.35
+"""Thickness of the bar, at most this share of the opening: a bar of 0.4 would touch a fixed jaw."""
 _BAR_LENGTH_M = 0.06
 _WEIGHT_KG, _LIFT_M = 0.5, 0.1
 """Mass that is lifted and how far; a small arm has a share of both."""

@@ -196,7 +196,7 @@ def _write_robot(words: Sequence[str], pairs: Sequence[str]) -> int:
     if made.mount is not None:
         place = ", ".join(f"{1e3 * value + 0.0:.0f}" for value in made.mount.T_link_mount.p)
         out = describe_direction(made.mount.T_link_mount.R[:, 2])
-        print_line(f"{cfg.gripper} on {made.mount.link}: at ({place}) mm, along {out}")
+        print_line(f"{Path(str(cfg.gripper)).stem} on {made.mount.link}: at ({place}) mm, along {out}")
     for line in made.lines:
         print_line(line)
     print_line(f"base at x = {robot.base_x_m:g} m, {robot.base_height_m:g} m above the table")

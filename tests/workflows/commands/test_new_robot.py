@@ -326,6 +326,25 @@ def test_a_lift_is_a_joint_of_the_arm_and_names_with_spaces_dots_and_slashes_are
     assert hand.finger_links == ("finger/a.left arm", "finger/b.left arm")
 
 
+def test_a_lift_is_a_joint_of_the_only_arm_with_a_head_beside_it(write_arm):
+    head = _link("head", at="0 0 0.03") + _joint("pan", "carriage", "head", "0 0.3 0.1", "0 0 1")
+    chain, _ = measure(write_arm(arm_urdf(lift=True).replace("</robot>", head + "</robot>")))
+    assert (chain.base_link, chain.joints[:2], len(chain.joints)) == ("base", ("lift", "joint_1"), 7)
+
+
+@pytest.mark.slow
+def test_a_lift_does_not_lead_what_it_carries_into_the_table(write_arm):
+    text = arm_urdf(lift=True).replace('xyz="0 0 0.15" rpy', 'xyz="0 0 0.75" rpy')
+    skirt = _link("skirt", "0.1 0.1 0.4", "0 0 -0.2")  # its lower edge is at 0.35 m with the lift down
+    skirt += _joint("skirt_joint", "carriage", "skirt", "0 0 0", "1 0 0", kind="fixed")
+    file = write_arm(text.replace("</robot>", skirt + "</robot>"))
+    robot = robot_from_urdf(file, name="mine", stated=str(file), reach=REACH)
+    (arm,) = robot.arms
+    assert robot.base_height_m < -0.36  # below the table, were the lift down
+    assert robot.base_height_m + 0.35 + arm.lower[0] == pytest.approx(0.006, abs=1e-3)
+    assert arm.lower[0] <= arm.home[0] <= arm.upper[0]
+
+
 def box_arm(**changes: str) -> str:
     """Returns `arm_urdf` with texts replaced, each of which must be there."""
     text = arm_urdf()
@@ -348,6 +367,18 @@ def test_a_finger_that_closes_on_a_fixed_one_is_a_hand(write_arm):
     assert hand.widths_m[-1] == pytest.approx(0.04, abs=1e-3)
     face = 0.006 - 0.006  # inner face of the fixed finger, at -y
     assert hand.keypoints["tool_head"][1] == pytest.approx(face + 0.2 * 0.04, abs=2e-3)
+
+
+def test_frames_on_a_jaw_do_not_count_as_fingers(write_arm):
+    _, plain = measure(write_arm(box_arm(jaw=FIXED_B)))
+    tip = '<link name="tip"/>' + _joint("tip_joint", "finger_a", "tip", "0.07 0 0", "1 0 0", kind="fixed")
+    pad = _link("pad", "0.01 0.012 0.03", "0.065 0 0", 0.01)
+    pad += _joint("pad_joint", "finger_a", "pad", "0 0 0", "1 0 0", kind="fixed")
+    _, with_frame = measure(write_arm(box_arm(jaw=FIXED_B, tip=("</robot>", tip + "</robot>"))))
+    assert with_frame == plain
+    _, with_pad = measure(write_arm(box_arm(jaw=FIXED_B, tip=("</robot>", tip + pad + "</robot>"))))
+    assert set(with_pad.finger_links) == {"finger_a", "finger_b", "pad"}
+    assert with_pad.widths_m == plain.widths_m
 
 
 def test_a_motor_beside_the_fingers_is_no_finger(write_arm):
@@ -416,6 +447,76 @@ def test_a_joint_at_its_limit_leaves_the_lift_to_the_others():
     arm = SimpleNamespace(keypoints={"tool_head": [0.0, 0.0, 0.0]}, lower=[-1.0, -1.0], upper=[0.5, 1.0])
     change = new_robot_module._step_up(kinematics, arm, np.array([0.5, 0.0]), np.array([0.0, 0.0, 0.01]))
     assert change == pytest.approx([0.0, 0.01], abs=1e-4)
+
+
+def hand_mjcf() -> str:
+    """Returns an MJCF file of a palm with two sliding fingers; its palm is turned in the file."""
+    fingers = "".join(
+        f'<body name="finger_{side}" pos="0 {0.006 * sign} 0.03"><joint name="slide_{side}" type="slide" '
+        f'axis="0 {sign} 0" range="0 0.04" limited="true"/>'
+        '<geom type="box" size="0.01 0.006 0.035" pos="0 0 0.035" mass="0.03"/></body>'
+        for side, sign in (("a", 1), ("b", -1))
+    )
+    palm = f'<geom type="box" size="0.03 0.05 0.015" pos="0 0 0.015" mass="0.3"/>{fingers}'
+    motors = "".join(f'<position joint="slide_{side}" forcerange="-25 25" forcelimited="true"/>' for side in "ab")
+    return (
+        '<mujoco model="hand"><compiler angle="radian"/><worldbody>'
+        f'<body name="wrist_1" quat="0.7071068 0 0 0.7071068">{palm}</body></worldbody>'
+        f"<actuator>{motors}</actuator></mujoco>"
+    )
+
+
+def bare_arm_mjcf() -> str:
+    """Returns the MJCF file of an arm whose hand has no fingers."""
+    text = arm_mjcf(table=False)
+    first = text.index('<body name="finger_a"')
+    last = text.index("</body>", text.index('<body name="finger_b"')) + len("</body>")
+    motor = '<position joint="slide_a" forcerange="-25 25" forcelimited="true" kp="100"/>'
+    assert motor in text
+    return (text[:first] + text[last:]).replace(motor, "")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("mujoco") is None, reason="MuJoCo, of the extra 'robots', is not there")
+def test_a_gripper_of_a_file_of_its_own_is_put_on_an_arm(tmp_path, run_command):
+    arm, hand = tmp_path / "arm.xml", tmp_path / "hand.xml"
+    arm.write_text(bare_arm_mjcf(), encoding="utf-8")
+    hand.write_text(hand_mjcf(), encoding="utf-8")
+    code, _, err = run_command("new", "robot", arm, "name=mine", f"out={tmp_path / 'cfg'}")
+    assert code == 2
+    assert f"unlatch: {arm} has no arm with a gripper that moves." in " ".join(err.split())
+    code, out, err = run_command("new", "robot", arm, "name=mine", f"gripper={hand}", f"out={tmp_path / 'cfg'}")
+    assert (code, err) == (0, "")
+    assert "hand on hand: at (0, 0, 120) mm, along +z" in out
+    robot = load("open_drawer", "robot=mine", config_dirs=[tmp_path / "cfg"]).robot
+    (described,) = robot.arms
+    # the arm has a link of that name; the palm is turned by 90 degrees in its file
+    assert described.ee_link == "gripper_wrist_1"
+    model = read_urdf(model_path(robot))
+    T_mount_palm = model.link_pose("gripper_mount").inverse() @ model.link_pose("gripper_wrist_1")
+    np.testing.assert_allclose(T_mount_palm.R, [[0, -1, 0], [1, 0, 0], [0, 0, 1]], atol=1e-6)
+    assert described.gripper.max_width_m == pytest.approx(0.08, abs=2e-3)
+
+
+def test_a_gripper_that_is_neither_known_nor_a_file_is_refused(tmp_path, assert_refused):
+    text = "gripper='hand.xml' is unknown, and no file. Known: robotiq_2f85. Name one of them, or the URDF or MJCF file"
+    assert_refused("new", "robot", IIWA, "gripper=hand.xml", f"out={tmp_path}", text=text, folder=tmp_path)
+
+
+@pytest.mark.slow
+def test_pairs_of_an_srdf_may_touch_and_a_base_that_moves_is_held(tmp_path, write_arm, run_command):
+    text = arm_urdf().replace("</robot>", '<link name="world"/>')
+    urdf = write_arm(text + _joint("along", "world", "base", "0 0 0", "1 0 0", kind="prismatic") + "</robot>")
+    pairs = (("upper", "wrist_2"), ("upper", "nothing"))
+    lines = "".join(f'<disable_collisions link1="{a}" link2="{b}" reason="Never"/>' for a, b in pairs)
+    (tmp_path / "arm.srdf").write_text(f'<robot name="arm">{lines}</robot>', encoding="utf-8")
+    code, out, _ = run_command("new", "robot", urdf, "name=mine", f"out={tmp_path / 'cfg'}")
+    assert code == 0
+    assert "links that may touch each other: from arm.srdf" in out
+    assert "along: held, for they move the whole robot" in out
+    robot = load("open_drawer", "robot=mine", config_dirs=[tmp_path / "cfg"]).robot
+    assert ["upper", "wrist_2"] in robot.self_collision_ignored
+    assert not any("nothing" in pair for pair in robot.self_collision_ignored)
 
 
 @pytest.mark.slow
