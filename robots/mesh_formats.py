@@ -10,11 +10,7 @@ from pathlib import Path
 from unlatch.simcore.meshes.mesh_reader import Colour, read_mesh, read_pieces
 from unlatch.simcore.meshes.obj_file import format_obj
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, join_meshes
-
-
-def is_read_by_bullet(path: Path) -> bool:
-    """Returns whether Bullet reads mesh files of this ending."""
-    return path.suffix.lower() in (".dae", ".obj", ".stl")
+from unlatch.simcore.urdf.reader import is_read_by_bullet
 
 
 def convert_meshes(robot: ET.Element, files: Mapping[str, Path], folder: Path) -> None:

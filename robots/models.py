@@ -24,13 +24,13 @@ import yaml
 
 from unlatch.robots.catalog import ROBOTS, read_description
 from unlatch.robots.description import RobotCfg
-from unlatch.robots.mesh_formats import convert_meshes, is_read_by_bullet
 from unlatch.simcore.cache import cache_root, cached_folder
 from unlatch.simcore.errors import AssetError, PluginError
 from unlatch.simcore.files import user_path
 from unlatch.simcore.geometry import matrix_from_rpy, rpy_from_matrix, unit
+from unlatch.simcore.registry import install_command
 from unlatch.simcore.urdf.model import Inertial
-from unlatch.simcore.urdf.reader import mesh_paths, parse_xml, read_urdf
+from unlatch.simcore.urdf.reader import is_read_by_bullet, mesh_paths, parse_xml, read_urdf
 
 _MADE, _FOREIGN = "unlatch.robots.made_models", "unlatch.robots.foreign_models"
 MODELS = {
@@ -182,8 +182,6 @@ def distribution_file(distribution: str, path: str, *, where: str) -> Path:
     Raises:
         AssetError: The distribution is not installed, or has no such file.
     """
-    from unlatch.simcore.registry import install_command
-
     extra = EXTRAS.get(distribution)
     install = install_command(extra) if extra else f"pip install '{distribution}'"
     try:
@@ -247,7 +245,10 @@ def copy_meshes(robot: ET.Element, files: Mapping[str, Path], folder: Path) -> N
     Raises:
         AssetError: A mesh that must be converted cannot be read.
     """
-    convert_meshes(robot, files, folder)
+    if not all(map(is_read_by_bullet, files.values())):
+        from unlatch.robots.mesh_formats import convert_meshes  # most robots have no such mesh
+
+        convert_meshes(robot, files, folder)
     for local, path in files.items():
         if is_read_by_bullet(path):
             (folder / local).parent.mkdir(parents=True, exist_ok=True)

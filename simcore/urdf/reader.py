@@ -272,6 +272,11 @@ def _find_by_name(folder: Path, name: str) -> Path | None:
     return nearest[0] if len(nearest) == 1 else None
 
 
+def is_read_by_bullet(path: Path) -> bool:
+    """Returns whether Bullet reads mesh files of this ending."""
+    return path.suffix.lower() in (".dae", ".obj", ".stl")
+
+
 def is_shared_folder(folder: Path) -> bool:
     """Returns whether a folder is never that of one asset: the user's home, its parents, the uppermost folders."""
     home = (home_folder() or Path("/")).resolve()

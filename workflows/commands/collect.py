@@ -8,7 +8,7 @@ from functools import partial
 from unlatch.configs.composition import Request
 from unlatch.configs.dataclass_reader import prefix_error_keys
 from unlatch.objects.config import ObjectSource
-from unlatch.simcore.catalogs import AUTO
+from unlatch.simcore.catalogs import AUTO, RENDERERS
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.sim.world import World
@@ -56,7 +56,6 @@ def collect_and_report(
 def _check_images(cfg: CollectCfg, config_dirs: Sequence[str]) -> None:
     """Raises an error unless the images of a run can be rendered; called before the run, which may take hours."""
     from unlatch.configs.cameras import read_render_settings
-    from unlatch.simcore.catalogs import RENDERERS
 
     if cfg.images.renderer != AUTO:
         with World(cfg.world, visuals=True, renderer=RENDERERS.load(cfg.images.renderer)()):
