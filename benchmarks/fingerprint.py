@@ -137,9 +137,12 @@ def blas_kernels() -> str:
     Processors with the same instructions may get different kernels, and those of other instructions the same.
     """
     for file in Path(np.__file__).parents[1].glob("numpy.libs/*openblas*"):
-        name = ctypes.CDLL(str(file)).scipy_openblas_get_corename64_
-        name.restype = ctypes.c_char_p
-        return str(name().decode())
+        library = ctypes.CDLL(str(file))
+        for symbol in ("scipy_openblas_get_corename64_", "openblas_get_corename64_"):  # the second one: NumPy 1.26
+            if hasattr(library, symbol):
+                name = getattr(library, symbol)
+                name.restype = ctypes.c_char_p
+                return str(name().decode())
     return ""
 
 

@@ -94,6 +94,8 @@ def _join(sets: list[tuple[Path, dict[str, np.ndarray]]]) -> dict[str, np.ndarra
     """Returns the arrays of several sets as one; a set of another robot or with other states ends the program."""
     (first, found), *others = sets
     for path, other in others:
+        if {*other} != {*found}:
+            sys.exit(f"{path} does not fit {first}: {sorted({*other} ^ {*found})} is in one only. Make both alike.")
         for key, is_same in (("names", np.array_equal), ("fps", np.array_equal), ("axes", _is_near), ("tcp", _is_near)):
             if not is_same(found[key], other[key]):
                 sys.exit(

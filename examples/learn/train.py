@@ -30,7 +30,7 @@ def read_sets(roots: list[Path]) -> tuple[list[str], dict, dict[str, np.ndarray]
     and the last row of each episode; images of `states.py` are tensors already, since they would fill the memory twice.
     """
     if all(root.suffix == ".npz" for root in roots):
-        found, counts = read_arrays(roots), [len(read_arrays([root])["states"]) for root in roots]
+        found, counts = read_arrays(roots), [int(np.load(root)["lengths"].sum()) for root in roots]
         lengths = found["lengths"]
         about = {"fps": int(found["fps"]), "arm": (found["axes"], found["tcp"])}
         about |= {SAID: np.repeat(found[SAID], lengths)} if SAID in found else {}
@@ -87,10 +87,14 @@ def train(roots: list[Path], options: dict) -> ActionNetwork:
     seen[HIDDEN], seen[STATE] = seen[STATE][:, is_hidden], seen[STATE][:, ~is_hidden]
     seen[HIDDEN] = seen[HIDDEN][:, : None if options["guess"] else 0]
     names = [name for name, hidden in zip(names, is_hidden.tolist(), strict=True) if not hidden]
+    if options["words"] and SAID not in info:
+        sys.exit("words=1 needs instructions, which no file of states.py without render= has. Make it again.")
     instructions, of_row = np.unique(info[SAID] if options["words"] else [""] * len(ends), return_inverse=True)
     words = sorted({word for instruction in instructions for word in list_words(instruction)})
     seen[WORDS] = tell_words(words, instructions)[torch.tensor(of_row)]
     views = [key for key in seen if key not in (STATE, HIDDEN, WORDS)]
+    if not views and (options["words"] or options["hidden"]):
+        sys.exit("words and hidden are of networks that see images or points. Expected such a set. Leave them out.")
     sizes |= {"words": words, "hidden": seen[HIDDEN].shape[1]}
     cfg = NetworkCfg(names, actions.shape[1] - 1, views=views, **sizes)
     network = ActionNetwork(cfg, Arm(*map(torch.tensor, info["arm"])))

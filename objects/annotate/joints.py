@@ -38,7 +38,7 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
     """Returns the closed and the open position of a joint.
 
     A joint is closed where the part and the body, which no joint moves, fill the smaller box. If the boxes are equal, a
-    part that slides up and down is closed below, where its weight takes it, and any other part as it is drawn. A
+    part that slides up and down is closed below, where its weight takes it, and any other one as it is drawn. A
     slider that moves only a little is closed at the end that is nearer to the middle of the body, such as a button
     that is pressed. A turning part opens by at most half a circle.
     """

@@ -35,7 +35,7 @@ from unlatch.simcore.urdf.reader import model_folder, read_urdf
 FRAMES_FILE = "frames.json"
 """Beside the URDF of a USD: the frames of its prims in those of the links."""
 
-VERSION = 4
+VERSION = 5
 """Raise it with every change of the output: cached files are then made again."""
 
 MODEL_SUFFIXES = (*USD_SUFFIXES, *GLTF_SUFFIXES, *SDF_SUFFIXES, *MJCF_SUFFIXES)
@@ -122,6 +122,8 @@ UNKNOWN_CATEGORY = "object"
 """Category of an object whose files name none."""
 
 _MAX_TEXT_BYTES = 1_000_000
+_LONG = 5
+"""A category of so many letters counts at the end of a word, too; `pen` is in `open`."""
 _TASK_ENDINGS = ("_rotate", "_press", "_swing", "_move")
 """GenSim2 names the folder of a category after its task."""
 
@@ -310,6 +312,16 @@ def category_of(folder: Path, *, is_partnet: bool) -> str:
     # numbers are ids, not categories; the folder above a user's own URDF may have any name
     name = plain_category(folder.parent.name) if is_partnet else ""
     return name if name and not name.isdigit() else UNKNOWN_CATEGORY
+
+
+def named_category(name: str) -> str | None:
+    """Returns the category that a name has in it, as `microwave_1`, `faucetBase` and `hingecabinet` have; else None."""
+    words = [word.lower() for word in re.findall(r"[A-Z]?[a-z]+", name)]
+    is_in = {
+        category: any(word == category or (len(category) >= _LONG and word.endswith(category)) for word in words)
+        for category in LARGEST_EXTENT_M
+    }
+    return next((category for category, found in is_in.items() if found), None)
 
 
 def plain_category(name: str) -> str:

@@ -33,9 +33,12 @@ from unlatch.simcore.registry import import_extra
 from unlatch.simcore.urdf.model import Follows, Link, Shape
 from unlatch.simcore.urdf.reader import is_shared_folder
 
-_ARM_JOINTS = 4
-"""Number of moving joints in a row from which on they are an arm: an object has a button in a door in a drawer."""
-_STATES_DEGREES = re.compile(r"""angle\s*=\s*["']degree""")
+_ARM_HINGES = 4
+"""Number of hinges in a row from which on they are an arm: an object has a knob in a door."""
+_HARDLY_RAD = 0.05
+"""A hinge that turns by less is no part of an object."""
+_UNIT = re.compile(r"<compiler[^>]*\sangle\s*=")
+_INCLUDED = re.compile(r"""<include[^>]*\sfile\s*=\s*["']([^"']+)""")
 
 
 def mjcf_files(path: Path) -> dict[str, Path]:
@@ -46,6 +49,21 @@ def mjcf_files(path: Path) -> dict[str, Path]:
     wanted = (".xml", ".mjcf", ".obj", ".stl", ".msh", ".png", ".mtl", ".dae")
     found = sorted(each for each in folder.rglob("*") if each.suffix.lower() in wanted and each.is_file())
     return {each.relative_to(folder).as_posix(): each for each in found}
+
+
+def states_unit(path: Path) -> bool:
+    """Returns whether an MJCF, or a file that it includes, says in which unit its angles are."""
+    left, read = [path], set()
+    while left:
+        file = left.pop()
+        if file in read or not file.is_file():
+            continue
+        read.add(file)
+        text = file.read_text(encoding="utf-8", errors="replace")
+        if _UNIT.search(text):
+            return True
+        left += [path.parent / name for name in _INCLUDED.findall(text)]  # MuJoCo looks beside the main file
+    return False
 
 
 class MjcfFile(AssetFile, CompiledMjcf):
@@ -72,19 +90,20 @@ class MjcfFile(AssetFile, CompiledMjcf):
         """Turn of the file about the vertical, see `turn_upright`."""
 
     def _compile(self, mujoco: Any) -> Any:
-        """Returns the compiled model: in radians if no hinge of a file that states no unit turns by more than that.
+        """Returns the compiled model: in radians if no unit is stated and in degrees a hinge would hardly move.
 
         robosuite and others write parts of models so, and include them in one that says `angle="radian"`.
         """
         spec = mujoco.MjSpec.from_file(str(self.path))
         model = spec.compile()
-        spans = model.jnt_range[(model.jnt_type == HINGE) & (model.jnt_limited != 0)] @ (-1.0, 1.0)
-        in_degrees = spec.compiler.degree and not _STATES_DEGREES.search(self.path.read_text(errors="replace"))
-        if not in_degrees or not len(spans) or np.rad2deg(spans.max()) > 2.0 * np.pi:
+        spans_rad = model.jnt_range[(model.jnt_type == HINGE) & (model.jnt_limited != 0)] @ (-1.0, 1.0)
+        if not spec.compiler.degree or not len(spans_rad) or states_unit(self.path):
+            return model
+        if spans_rad.min() >= _HARDLY_RAD or np.rad2deg(spans_rad.max()) > 2.0 * np.pi:
             return model
         self.notices.append(
-            f"angles are read as radians: the file states no unit, and in degrees no hinge turns by more than "
-            f"{np.rad2deg(spans.max()):.3g} degrees"
+            f"angles are read as radians: the file states no unit, and in degrees a hinge would turn by "
+            f'{np.rad2deg(spans_rad.min()):.3g} degrees. If it does, write <compiler angle="degree"/>'
         )
         spec.compiler.degree = False
         return spec.compile()
@@ -133,25 +152,30 @@ class MjcfFile(AssetFile, CompiledMjcf):
             AssetError: It has an arm.
         """
         for body in range(1, self.model.nbody):
-            if self._joints_in_row(body) >= _ARM_JOINTS:
+            if self._hinges_in_row(body) >= _ARM_HINGES:
                 what = (
-                    f"body '{self.name('body', body)}' moves by {self._joints_in_row(body)} joints in a row, as an arm"
+                    f"body '{self.name('body', body)}' turns by {self._hinges_in_row(body)} hinges in a row, as an arm"
                 )
                 raise self.error(what, f"does. Expected an object. {self._remedy()}")
 
-    def _joints_in_row(self, body: int) -> int:
-        return sum(map(self.moves, self.ancestors(body)))
+    def _hinges_in_row(self, body: int) -> int:
+        firsts = (int(self.model.body_jntadr[each]) for each in self.ancestors(body) if self.moves(each))
+        return sum(int(self.model.jnt_type[first]) == HINGE for first in firsts)
 
     def _remedy(self) -> str:
         found = self._objects()
-        return f"Annotate one object of it: body=NAME, such as {', '.join(found)}." if found else "It holds none."
+        return (
+            f"Annotate one object of it: body=NAME, such as {', '.join(found)}."
+            if found
+            else "Name its body: body=NAME."
+        )
 
     def _objects(self) -> list[str]:
         """Returns the names of the bodies that hold one object each: the outermost of those that hold it alone."""
         moving = [body for body in range(1, self.model.nbody) if self.moves(body)]
-        above = {body: self.ancestors(body)[1:] for body in moving if self._joints_in_row(body) == 1}
+        above = {body: self.ancestors(body)[1:] for body in moving if sum(map(self.moves, self.ancestors(body))) == 1}
         holder = {body: (row or [body])[0] for body, row in above.items()}
-        arms = {self.ancestors(body)[-1] for body in moving if self._joints_in_row(body) >= _ARM_JOINTS}
+        arms = {self.ancestors(body)[-1] for body in moving if self._hinges_in_row(body) >= _ARM_HINGES}
         found = []
         for body, row in above.items():
             alone = [a for a in row if {holder[other] for other in above if a in above[other]} == {holder[body]}]
@@ -238,7 +262,9 @@ def write_body_urdf(path: Path, body: str, folder: Path, *, force: bool = False)
         raise AssetError(f"{urdf} exists. Use it, or give force=true to replace it.", path=str(urdf))
     with tempfile.TemporaryDirectory() as draft:  # nothing is written where the body cannot be read
         notices = write_urdf(path, Path(draft), urdf.name, body=body)
-        shutil.copytree(draft, folder, dirs_exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        for file in Path(draft).iterdir():
+            shutil.copyfile(file, folder / file.name)
     return urdf, notices
 
 

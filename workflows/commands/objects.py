@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from unlatch.objects.annotate.annotator import AnnotateCfg, AnnotationResult
+from unlatch.objects.annotate.source import named_category
 from unlatch.objects.annotation import HandleType
 from unlatch.objects.importers.mesh_object import MeshJointCfg, MeshUrdf, write_mesh_urdf
 from unlatch.objects.importers.mjcf_reader import write_body_urdf
@@ -136,6 +137,7 @@ def annotate_command(arguments: list[str]) -> int:
             return _edit([target], cfg) if cfg.edit else _annotate_one(target, cfg)
     if cfg.body is not None:
         path, notices = write_body_urdf(path, cfg.body, out or path.parent / plain_name(cfg.body), force=cfg.force)
+        cfg.category = cfg.category or named_category(cfg.body)
         print_line(f"URDF: {path}")
         for notice in notices:
             print_line(f"  note: {notice}")

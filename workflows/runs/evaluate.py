@@ -22,8 +22,6 @@ from unlatch.workflows.gym.config import ActionCfg, ObservationCfg, SuccessWhen
 from unlatch.workflows.policies.catalog import (
     Policy,
     PolicySpaces,
-    check_one_worker,
-    check_server_keys,
     load_policy,
     parse_spec,
 )
@@ -220,8 +218,6 @@ def serve_policy(cfg: EvaluateCfg, policy: Any = None) -> Iterator[InferenceProc
         ConfigError: The policy cannot be made.
     """
     chosen, batched = cfg.policy if policy is None else policy, _is_batched(cfg, policy)
-    check_server_keys(chosen, cfg.action, cfg.observation)
-    check_one_worker(chosen, 1 if cfg.executor.name == "serial" else cfg.workers)
     with closing(make_env_of(cfg)) as env:
         spaces = PolicySpaces(env.observation_space, env.action_space, cfg.action.mode)
         if not batched:

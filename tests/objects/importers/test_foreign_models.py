@@ -6,7 +6,7 @@ import pytest
 from tests.objects.importers.foreign_models import MJCF, SDF, write_mjcf, write_sdf
 from unlatch.command_table import main
 from unlatch.objects.annotate.annotator import annotate_source
-from unlatch.objects.annotate.source import ObjectGeometry, read_source, urdf_of
+from unlatch.objects.annotate.source import ObjectGeometry, named_category, read_source, urdf_of
 from unlatch.objects.mechanisms import Mimic
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.recording.data_set import DataSet
@@ -98,13 +98,18 @@ def test_damping_colours_and_colliders_of_an_mjcf_are_kept(write):
 def test_an_mjcf_without_a_unit_of_angles_is_read_in_radians_if_degrees_would_hardly_move_it(write):
     pytest.importorskip("mujoco")
     path = write("mjcf", "bare_door")
+    text = path.read_text()
     assert any(line.startswith("angles are read as radians") for line in read_source(path).notices)
     path.write_text(path.read_text().replace("<worldbody>", '<compiler angle="degree"/><worldbody>', 1))
     stated = read_source(path)
     assert stated.model.joints["hinge"].upper == pytest.approx(np.deg2rad(0.4))
     assert not stated.notices
-    path.write_text(path.read_text().replace('<compiler angle="degree"/>', "").replace("0 0.4", "0 90"))
-    assert read_source(path).model.joints["hinge"].upper == pytest.approx(np.pi / 2)
+    for span in (5.5, 90.0):  # such a hinge moves in degrees, too
+        path.write_text(text.replace("0 0.4", f"0 {span}"))
+        assert read_source(path).model.joints["hinge"].upper == pytest.approx(np.deg2rad(span))
+    path.with_name("unit.xml").write_text('<mujocoinclude><compiler angle="degree"/></mujocoinclude>')
+    path.write_text(text.replace("<worldbody>", '<include file="unit.xml"/><worldbody>', 1))
+    assert read_source(path).model.joints["hinge"].upper == pytest.approx(np.deg2rad(0.4))
 
 
 def test_a_panel_that_slides_in_front_of_its_case_faces_the_side_of_its_handle(write):
@@ -115,12 +120,31 @@ def test_a_panel_that_slides_in_front_of_its_case_faces_the_side_of_its_handle(w
     np.testing.assert_allclose(part.axis("base_front_axis").xyz, [0.0, -1.0, 0.0], atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("body", "category"),
+    [("microwave_1", "microwave"), ("faucetBase", "faucet"), ("hingecabinet", "cabinet"), ("open_unit", None)],
+)
+def test_the_name_of_a_body_may_say_what_the_object_is(body, category):
+    assert named_category(body) == category
+
+
+def test_members_of_a_rail_with_a_knob_on_the_drawer_are_no_arm(write):
+    pytest.importorskip("mujoco")
+    path = write("mjcf", "kitchen_drawer")
+    slide = '<body><joint type="slide" axis="1 0 0" range="0 0.1"/><geom type="box" size="0.2 0.02 0.02"/>'
+    turn = '<body pos="0.31 0 0"><joint axis="1 0 0" range="0 90"/><geom type="box" size="0.02 0.01 0.03"/></body>'
+    text = path.read_text().replace('<body name="drawer"', f'{slide}{slide}<body name="drawer"')
+    text = text.replace("</body>\n</worldbody>", f"{turn}</body></body></body>\n</worldbody>")
+    path.write_text(text)
+    assert sum(joint.moves for joint in read_source(path).model.joints.values()) == 4
+
+
 def test_one_object_of_an_mjcf_scene_is_written_and_annotated(write, tmp_path, capsys):
     pytest.importorskip("mujoco")
     path = write("mjcf", "scene")
     assert main(["annotate", str(path)]) == 2
     said = " ".join(capsys.readouterr().err.split())
-    assert "body 'link4' moves by 4 joints in a row, as an arm does. Expected an object." in said
+    assert "body 'link4' turns by 4 hinges in a row, as an arm does. Expected an object." in said
     assert "body=NAME, such as unit, dial." in said
     words = ["annotate", str(path), "body=unit", "picture=false"]
     assert main(words) == 0
@@ -132,6 +156,7 @@ def test_one_object_of_an_mjcf_scene_is_written_and_annotated(write, tmp_path, c
     geometry = ObjectGeometry(read_source(tmp_path / "unit"))
     np.testing.assert_allclose(np.ptp(geometry.points(model.links), axis=0), [0.56, 0.6, 0.6], atol=2e-3)
     assert "unit" in capsys.readouterr().out
+    assert (tmp_path / "unit").stat().st_mode == (tmp_path / "assets").stat().st_mode
     assert main(words) == 2
     assert "exists. Use it, or give force=true" in " ".join(capsys.readouterr().err.split())
     for body, problem in (("unti", "does not exist. Did you mean 'unit'?"), ("kettle", "holds no joint that moves.")):
