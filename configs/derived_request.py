@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -30,6 +31,8 @@ OBJECT_NAME = "object"
 """Scene name of every object that is given by its path, so that data sets have equal keys."""
 
 _CHOICE = re.compile(r"\+{0,2}(?P<key>object|task|skill|part|openness)=(?P<value>.*)\Z", re.DOTALL)
+
+logger = logging.getLogger(__name__)
 
 
 def derive_request(primary: str, schema: type, request: Request) -> Request:
@@ -160,7 +163,11 @@ def check_derivable(skill: str) -> None:
 
 def is_object_path(value: str | None, config_dirs: Sequence[str]) -> bool:
     """Whether the value of `object=` is the path of a URDF, USD, glTF or folder, not the name of a YAML file."""
-    if value is None or value in option_names("object"):
+    if value is None:
+        return False
+    if value in option_names("object"):
+        if any(Path(value).glob("*.urdf")):
+            logger.warning("object=%s is that of Unlatch; for your folder of this name, write object=./%s", value, value)
         return False
     if any((user_path(folder) / "object" / f"{value}.yaml").is_file() for folder in config_dirs):
         return False

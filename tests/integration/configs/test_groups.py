@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from unlatch.configs.cameras import read_render_settings
+from unlatch.configs.derived_request import is_object_path
 from unlatch.configs.group_files import option_names
 from unlatch.simcore.errors import ConfigError, UnlatchError
 from unlatch.simcore.sim.sensors.camera import CameraCfg
@@ -208,3 +209,14 @@ def test_cameras_of_a_run_are_short_for_the_keys_of_images():
         read("cameras=[front] images.cameras=[wrist]")
     with pytest.raises(ConfigError, match=r"images\.cameras=.* has no effect without images\. Set render=true"):
         read("images.cameras=[front]")
+
+
+def test_a_folder_of_the_name_of_an_object_of_unlatch_is_pointed_out(tmp_path, monkeypatch, caplog):
+    monkeypatch.chdir(tmp_path)
+    assert not is_object_path("drawer", ())
+    assert not caplog.records
+    (tmp_path / "drawer").mkdir()
+    (tmp_path / "drawer" / "drawer.urdf").touch()
+    assert not is_object_path("drawer", ())
+    assert "write object=./drawer" in caplog.text
+    assert is_object_path("./drawer", ())
