@@ -167,7 +167,7 @@ def is_object_path(value: str | None, config_dirs: Sequence[str]) -> bool:
         return False
     if value in option_names("object"):
         if any(Path(value).glob("*.urdf")):
-            logger.warning("object=%s is that of Unlatch; for your folder of this name, write object=./%s", *[value] * 2)
+            logger.warning("object=%s is that of Unlatch. For your folder of this name: object=./%s", value, value)
         return False
     if any((user_path(folder) / "object" / f"{value}.yaml").is_file() for folder in config_dirs):
         return False

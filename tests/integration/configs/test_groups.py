@@ -218,5 +218,5 @@ def test_a_folder_of_the_name_of_an_object_of_unlatch_is_pointed_out(tmp_path, m
     (tmp_path / "drawer").mkdir()
     (tmp_path / "drawer" / "drawer.urdf").touch()
     assert not is_object_path("drawer", ())
-    assert "write object=./drawer" in caplog.text
+    assert "object=./drawer" in caplog.text
     assert is_object_path("./drawer", ())
