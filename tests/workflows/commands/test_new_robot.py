@@ -505,15 +505,17 @@ def test_a_gripper_that_is_neither_known_nor_a_file_is_refused(tmp_path, assert_
 
 @pytest.mark.slow
 def test_pairs_of_an_srdf_may_touch_and_a_base_that_moves_is_held(tmp_path, write_arm, run_command):
-    text = arm_urdf().replace("</robot>", '<link name="world"/>')
-    urdf = write_arm(text + _joint("along", "world", "base", "0 0 0", "1 0 0", kind="prismatic") + "</robot>")
+    text = arm_urdf().replace("</robot>", '<link name="world"/><link name="cart"/>')
+    slides = _joint("along", "world", "cart", "0 0 0", "1 0 0", kind="prismatic")
+    slides += _joint("across", "cart", "base", "0 0 0", "0 1 0", kind="prismatic")
+    urdf = write_arm(text + slides + "</robot>")
     pairs = (("upper", "wrist_2"), ("upper", "nothing"))
     lines = "".join(f'<disable_collisions link1="{a}" link2="{b}" reason="Never"/>' for a, b in pairs)
     (tmp_path / "arm.srdf").write_text(f'<robot name="arm">{lines}</robot>', encoding="utf-8")
     code, out, _ = run_command("new", "robot", urdf, "name=mine", f"out={tmp_path / 'cfg'}")
     assert code == 0
     assert "links that may touch each other: from arm.srdf" in out
-    assert "along: held, for they move the whole robot" in out
+    assert "along, across: held, for they move the whole robot" in out
     robot = load("open_drawer", "robot=mine", config_dirs=[tmp_path / "cfg"]).robot
     assert ["upper", "wrist_2"] in robot.self_collision_ignored
     assert not any("nothing" in pair for pair in robot.self_collision_ignored)
