@@ -251,7 +251,7 @@ def with_menagerie_robot(
     return [*others, f"robot={name}"], [*config_dirs, folder]
 
 
-_DERIVED_VERSION = 3
+_DERIVED_VERSION = 4
 """Raise it with every change of what is derived from a model."""
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from tests.robots.test_foreign_models import COUPLED, arm_mjcf
 from unlatch.configs.schema import hand_notices
+from unlatch.robots import robot_from_urdf as robot_from_urdf_module
 from unlatch.robots.catalog import load_robot
 from unlatch.robots.checks import limit_problems
 from unlatch.robots.description import RobotCfg
@@ -343,6 +344,31 @@ def test_a_lift_does_not_lead_what_it_carries_into_the_table(write_arm):
     assert robot.base_height_m < -0.36  # below the table, were the lift down
     assert robot.base_height_m + 0.35 + arm.lower[0] == pytest.approx(0.006, abs=1e-3)
     assert arm.lower[0] <= arm.home[0] <= arm.upper[0]
+
+
+@pytest.mark.slow
+def test_wheels_do_not_keep_a_lift_from_going_down(write_arm):
+    wheels = "".join(
+        _link(f"wheel_{side}", "0.1 0.04 0.1") + _joint(f"wheel_{side}", "base", f"wheel_{side}", place, "0 1 0")
+        for side, place in (("a", "0 0.15 0.05"), ("b", "0 -0.15 0.05"))
+    )
+    text = arm_urdf(lift=True).replace('xyz="0 0 0.15" rpy', 'xyz="0 0 0.3" rpy')
+    file = write_arm(text.replace("</robot>", wheels + "</robot>"))
+    (arm,) = robot_from_urdf(file, name="mine", stated=str(file), reach=REACH).arms
+    assert arm.joints[0] == "lift"
+    assert arm.lower[0] == pytest.approx(0.0, abs=1e-3)  # with the lift down, the carriage is 0.26 m above the wheels
+
+
+def test_a_lift_without_room_above_the_table_stays_at_its_upper_limit(write_arm):
+    file, limits = write_arm(arm_urdf(lift=True)), {"lower": 0.0, "upper": 0.3, "home": 0.1}
+    model, (arm,) = read_urdf(file), load_robot("xarm6").arms
+    joints = ["lift", *(f"joint_{number}" for number in range(1, 6))]
+    arm = replace(arm, joints=joints, **{key: [v, *getattr(arm, key)[1:]] for key, v in limits.items()})
+    for lowest_m, lower in ((1.0, 0.0), (0.1, 0.05), (-0.5, 0.299)):  # at the middle of the lift's range
+        clouds = {"carriage": np.array([[0.0, 0.0, lowest_m]]), "base": np.array([[0.0, 0.0, -1.0]])}
+        found = robot_from_urdf_module._with_lift_above(model, arm, clouds, 0.0)
+        assert found.lower[0] == pytest.approx(lower)
+        assert found.lower[0] <= found.home[0] <= found.upper[0]
 
 
 def box_arm(**changes: str) -> str:
