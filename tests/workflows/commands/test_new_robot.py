@@ -529,6 +529,17 @@ def test_a_gripper_that_is_neither_known_nor_a_file_is_refused(tmp_path, assert_
     assert_refused("new", "robot", IIWA, "gripper=hand.xml", f"out={tmp_path}", text=text, folder=tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("links", "text"),
+    [(("wrist_2", "upper"), "1 of 2 pairs of arm.srdf"), (("wrist", "upper"), "warning: of the 2 pairs of links")],
+)
+def test_an_srdf_of_another_robot_is_noticed(links, text):
+    robot = replace(load_robot("xarm6"), self_collision_ignored=[["upper", "wrist_2"], ["a", "b"]])
+    (line,) = new_robot_module._lines_of_srdf("arm.srdf", {frozenset(links), frozenset(("upper", "c"))}, robot)
+    assert text in line
+    assert new_robot_module._lines_of_srdf("arm.srdf", set(), robot) == []
+
+
 @pytest.mark.slow
 def test_pairs_of_an_srdf_may_touch_and_a_base_that_moves_is_held(tmp_path, write_arm, run_command):
     text = arm_urdf().replace("</robot>", '<link name="world"/><link name="cart"/>')
@@ -540,7 +551,7 @@ def test_pairs_of_an_srdf_may_touch_and_a_base_that_moves_is_held(tmp_path, writ
     (tmp_path / "arm.srdf").write_text(f'<robot name="arm">{lines}</robot>', encoding="utf-8")
     code, out, _ = run_command("new", "robot", urdf, "name=mine", f"out={tmp_path / 'cfg'}")
     assert code == 0
-    assert "links that may touch each other: from arm.srdf" in out
+    assert "links that may touch each other: 1 of 2 pairs of arm.srdf" in out
     assert "along, across: held, for they move the whole robot" in out
     robot = load("open_drawer", "robot=mine", config_dirs=[tmp_path / "cfg"]).robot
     assert ["upper", "wrist_2"] in robot.self_collision_ignored
