@@ -17,7 +17,7 @@ import numpy as np
 import scipy
 
 from unlatch.robots.hand_shape import PAD_M
-from unlatch.robots.hands import Chain, closes_on_fixed_jaw, find_chains, hand_forward
+from unlatch.robots.hands import LEAST_JOINTS, Chain, closes_on_fixed_jaw, find_chains, hand_forward
 from unlatch.robots.made_models import fixed_joint
 from unlatch.robots.models import RepairedInertias
 from unlatch.simcore.geometry import Pose, rpy_from_matrix, unit
@@ -26,7 +26,7 @@ from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.meshes.solids import convex_hull
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, sample_surface
 from unlatch.simcore.temporary_folders import scratch_files
-from unlatch.simcore.urdf.model import Link, Shape, ShapeKind, UrdfModel
+from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
 
 Array = np.ndarray
@@ -38,6 +38,8 @@ _PALM_SHARE = 0.3
 _SPACING_M = 0.002
 _HIDDEN_M = 1e-4
 _POSITIONS = 9
+_ALONG = 0.7
+"""An axis leads along a direction if it is within 45 degrees of it."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,8 @@ def hold_base(robot: ET.Element, urdf: Path) -> list[str]:
     """Fixes the joints that move the whole robot, in place; returns a line that names them, if there are any.
 
     Simulators add such joints between the world and a mobile base, whose links before it have no shape. Unlatch holds a
-    base where it stands.
+    base where it stands. Where the base of an arm has no shape, the first joint of the arm moves all shapes too, and so
+    does a lift: joints of an arm stay, but for a mobile base's two horizontal slides and its turn about the vertical.
 
     Args:
         robot: Root element of the URDF.
@@ -99,18 +102,54 @@ def hold_base(robot: ET.Element, urdf: Path) -> list[str]:
     """
     model = read_urdf(urdf, meshes_anywhere=True)
     solid = [name for name, link in model.links.items() if link.collisions or link.visuals]
-    found = [
-        joint.name
+    above = [
+        joint
         for joint in model.joints.values()
         if joint.moves and solid and all(model.is_below(name, joint.child) for name in solid)
     ]
-    for joint in robot.findall("joint"):
-        if joint.get("name") in found:
-            joint.set("type", "fixed")
+    above.sort(key=lambda joint: len(model.joints_above(joint.child)))
+    chains = [set(chain.joints) for chains in find_chains(model, urdf) for chain in chains]
+    planar = _planar_base(model, above)
+    if any(chain & planar and len(chain - planar) < LEAST_JOINTS for chain in chains):
+        planar = set()
+    kept = set().union(*chains) - planar
+    if above and above[-1].kind == "prismatic" and _is_upright(model, above[-1]):
+        kept.add(above[-1].name)
+    found = [joint.name for joint in above if joint.name not in kept]
+    for element in robot.findall("joint"):
+        if element.get("name") in found:
+            element.set("type", "fixed")
             for tag in ("axis", "limit", "dynamics", "mimic"):
-                for element in joint.findall(tag):
-                    joint.remove(element)
+                for each in element.findall(tag):
+                    element.remove(each)
     return [f"{', '.join(found)}: held, for they move the whole robot"] if found else []
+
+
+def _planar_base(model: UrdfModel, above: Sequence[Joint]) -> set[str]:
+    """Returns the first joints of a robot if they move it over the floor: two slides, and perhaps a turn."""
+    slides: list[Joint] = []
+    turns: list[Joint] = []
+    for joint in above:
+        if joint.kind == "prismatic" and len(slides) < 2 and not _is_upright(model, joint):
+            slides.append(joint)
+        elif joint.kind != "prismatic" and not turns and _is_upright(model, joint):
+            turns.append(joint)
+        else:
+            break
+    directions = [_root_axis(model, joint) for joint in slides]
+    if len(slides) < 2 or abs(float(directions[0] @ directions[1])) > _ALONG:
+        return set()
+    return {joint.name for joint in (*slides, *turns)}
+
+
+def _is_upright(model: UrdfModel, joint: Joint) -> bool:
+    return abs(float(_root_axis(model, joint)[2])) > _ALONG
+
+
+def _root_axis(model: UrdfModel, joint: Joint) -> Array:
+    """Returns (3,) the axis of a joint, root frame."""
+    axis: Array = model.link_pose(joint.child).R @ unit(joint.axis)
+    return axis
 
 
 def mend_limits(robot: ET.Element) -> list[str]:

@@ -351,9 +351,16 @@ class _FingerTrack:
         apart = max(moved.values(), key=lambda shift: float(np.linalg.norm(shift)))
         across = apart - forward * float(apart @ forward)
         if float(np.linalg.norm(across)) < 1e-3:
+            joints = [model.joints[name] for name in chain.finger_joints]
+            endless = [joint.name for joint in joints if not joint.is_limited and joint.follows is None]
+            mend = (
+                f"The range of joints is missing: {', '.join(endless)}: no <limit> with lower= and upper=. State it."
+                if endless
+                else "Write the robot by hand (docs/robots.md)."
+            )
             raise AssetError(
                 f"The fingers below '{chain.ee_link}' do not move apart: {', '.join(tips)}. Expected two that open "
-                "across the hand. Write the robot by hand (docs/robots.md).",
+                f"across the hand. {mend}",
                 link=chain.ee_link,
             )
         across = _snap_to_axis(unit(across))

@@ -36,7 +36,8 @@ def convert_meshes(robot: ET.Element, files: Mapping[str, Path], folder: Path) -
             by_colour = shape.tag == "visual" and shape.find("material") is None
             link.remove(shape)
             for number, (colour, part) in enumerate(_read_parts(files[name], by_colour=by_colour).items()):
-                file = f"{name.removesuffix('.obj')}_{number}.obj" if number else name
+                # a part of one colour and the whole mesh, as of a collider, are different surfaces
+                file = f"{name.removesuffix('.obj')}_colour_{number}.obj" if by_colour else name
                 (folder / file).parent.mkdir(parents=True, exist_ok=True)
                 if not (folder / file).exists():
                     (folder / file).write_text(format_obj([part]), encoding="utf-8")

@@ -207,7 +207,7 @@ def distribution_file(distribution: str, path: str, *, where: str) -> Path:
 
 
 Array = np.ndarray
-_VERSION = 4
+_VERSION = 5
 INERTIA_KEYS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 """Attributes of a URDF's `<inertia>`."""
 _MARGIN = 1.001

@@ -24,6 +24,7 @@ GRIPPERS = ("robotiq_2f85",)
 _TOOL = "tool0"
 """Name of the frame on an arm's mounting face, z out of the face, by the convention of ROS-Industrial."""
 _MOUNT = "gripper_mount"
+_GRIPPER_JOINT = f"{_MOUNT}_gripper"
 _FLANGE_SPACING_M = 0.003
 _ALONG = 0.7
 """The middle of a flange lies within 45 degrees of its axis."""
@@ -140,12 +141,21 @@ def _with_whole_paths(urdf: Path) -> ET.Element:
 
 
 def _attach(robot: ET.Element, gripper: Path) -> None:
-    """Puts the links and joints of a gripper's URDF on the mount, in place; names that the arm has get a prefix."""
+    """Puts the links and joints of a gripper's URDF on the mount, in place; names of the arm get an unused prefix."""
     root, hand = read_urdf(gripper, meshes_anywhere=True).root, _with_whole_paths(gripper)
-    taken = {(each.tag, each.get("name", "")) for each in robot}
+    taken = {(each.tag, each.get("name", "")) for each in robot} | {("joint", _GRIPPER_JOINT)}
+    # all names of the gripper, those of its materials also where only a visual states them
+    own = dict.fromkeys((each.tag, each.get("name", "")) for each in (*hand, *hand.iterfind("link/visual/material")))
+    renamed: dict[tuple[str, str], str] = {}
+    for tag, name in own:
+        free = name
+        while (tag, free) in taken or (free != name and (tag, free) in own):
+            free = f"gripper_{free}"
+        taken.add((tag, free))
+        renamed[tag, name] = free
 
     def rename(tag: str, name: str) -> str:
-        return f"gripper_{name}" if (tag, name) in taken else name
+        return renamed.get((tag, name), name)
 
     for element in hand:
         if element.tag in ("link", "joint", "material"):
@@ -157,7 +167,7 @@ def _attach(robot: ET.Element, gripper: Path) -> None:
             for material in element.iterfind("visual/material"):
                 material.set("name", rename("material", material.get("name", "")))
             robot.append(element)
-    robot.append(fixed_joint(f"{_MOUNT}_gripper", _MOUNT, rename("link", root)))
+    robot.append(fixed_joint(_GRIPPER_JOINT, _MOUNT, rename("link", root)))
 
 
 def with_data_sheet(cfg: RobotCfg) -> RobotCfg:

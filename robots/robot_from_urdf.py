@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
@@ -74,6 +74,8 @@ _WHEEL_CLEARANCE_M = 6e-3
 """Distance of wheels from the table; the robot is held there, and planning needs 4 mm [m]."""
 _UPRIGHT = 0.99
 """A lift slides up if the cosine of the angle between its axis and the vertical is larger."""
+_LEAST_RANGE_M = 1e-3
+"""Range that a lift without room above the table keeps below its upper limit [m]."""
 _POSTURES = 60
 _OFTEN_SHARE = 0.8
 _SAME_PLACE_M = 5e-3
@@ -223,7 +225,7 @@ def _place_base(cfg: RobotCfg, reach: ReachModel) -> RobotCfg:
     model = read_urdf(model_path(cfg))
     shoulder = max(_shoulder_height_m(model, arm) for arm in cfg.arms)
     still, loose = _standing_points(cfg, model)
-    lowest = float(loose[:, 2].min(initial=np.inf))
+    lowest = _lowest_m(loose.values())
     if shoulder > 0.6:
         heights = [round(height - shoulder + 0.4, 2) for height in heights_m]
         heights += [round(_WHEEL_CLEARANCE_M - lowest, 3)] if len(loose) else []
@@ -238,21 +240,33 @@ def _place_base(cfg: RobotCfg, reach: ReachModel) -> RobotCfg:
     shares = reach.shares_at(cfg, bases, count=2)
     values = {place: round(float(np.mean(share)), 2) for place, share in zip(places, shares, strict=True)}
     height, x = max(places, key=lambda place: (values[place], -places.index(place)))
-    arms = [_with_lift_above(model, arm, lowest + height - _WHEEL_CLEARANCE_M) for arm in cfg.arms]
+    arms = [_with_lift_above(model, arm, loose, height - _WHEEL_CLEARANCE_M) for arm in cfg.arms]
     return replace(cfg, arms=arms, base_x_m=x, base_height_m=height)
 
 
-def _with_lift_above(model: UrdfModel, arm: ArmCfg, room_m: float) -> ArmCfg:
+def _lowest_m(clouds: Iterable[Array]) -> float:
+    """Returns the smallest z of clouds of (N, 3) points; infinite if there are none [m]."""
+    return min((float(points[:, 2].min(initial=np.inf)) for points in clouds), default=np.inf)
+
+
+def _with_lift_above(model: UrdfModel, arm: ArmCfg, loose: Mapping[str, Array], height_m: float) -> ArmCfg:
     """Returns an arm whose lift does not lead what it carries into the table.
 
-    It may go down by `room_m` from the middle of its range [m].
+    Args:
+        model: The robot.
+        arm: The arm.
+        loose: (N, 3) vertices of the links that are not to touch the table, by link, as `_standing_points` returns.
+        height_m: Height of the root above the table, less the clearance [m]. Without room even at its upper limit, the
+            lift stays there.
     """
     lower = list(arm.lower)
     for joint, middle in _lifts_at_middle(model, arm).items():
         up = model.link_pose(model.joints[joint].child).R @ unit(model.joints[joint].axis)
         if up[2] > _UPRIGHT:
-            index = arm.joints.index(joint)
-            lower[index] = max(lower[index], round(middle - room_m, 4))
+            index, child = arm.joints.index(joint), model.joints[joint].child
+            room_m = height_m + _lowest_m(points for name, points in loose.items() if model.is_below(name, child))
+            least = max(lower[index], round(middle - room_m, 4))
+            lower[index] = min(least, max(lower[index], round(arm.upper[index] - _LEAST_RANGE_M, 4)))
     return replace(arm, lower=lower, home=np.maximum(arm.home, lower).tolist())
 
 
@@ -269,15 +283,15 @@ def _lifts_at_middle(model: UrdfModel, arm: ArmCfg) -> dict[str, float]:
     return {joint: 0.5 * (low + high) for joint, low, high in limits if model.joints[joint].kind == "prismatic"}
 
 
-def _standing_points(cfg: RobotCfg, model: UrdfModel) -> tuple[Array, Array]:
-    """Returns (V, 3) vertices of links that no arm turns, and (U, 3) those among them that some joint moves [m].
+def _standing_points(cfg: RobotCfg, model: UrdfModel) -> tuple[Array, dict[str, Array]]:
+    """Returns (V, 3) vertices of links that no arm turns, and those of each link among them that some joint moves [m].
 
     What a lift carries is where it is at the middle of its range. The root may be below the surface of the table that
     it is mounted on; wheels and a movable torso may not.
     """
     lifts = {joint: at for arm in cfg.arms for joint, at in _lifts_at_middle(model, arm).items()}
     moving = {joint for arm in cfg.arms for joint in (*arm.joints, *arm.gripper.joints)} - lifts.keys()
-    clouds, loose = [np.zeros((0, 3))], [np.zeros((0, 3))]
+    clouds, loose = [np.zeros((0, 3))], {}
     for name, link in model.links.items():
         above = model.joints_above(name)
         if any(joint.name in moving for joint in above):
@@ -285,8 +299,9 @@ def _standing_points(cfg: RobotCfg, model: UrdfModel) -> tuple[Array, Array]:
         T = model.link_pose(name, lifts)
         own = [T @ (shape.T_link_shape @ shape_mesh(shape).vertices) for shape in link.collisions]
         clouds += own
-        loose += own if any(joint.moves for joint in above) else []
-    return np.concatenate(clouds), np.concatenate(loose)
+        if own and any(joint.moves for joint in above):
+            loose[name] = np.concatenate(own)
+    return np.concatenate(clouds), loose
 
 
 def read_srdf(urdf: Path) -> set[frozenset[str]]:

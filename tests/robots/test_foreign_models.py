@@ -221,3 +221,61 @@ def test_joints_that_move_the_whole_robot_are_held(tmp_path, shape, held):
     robot = parse_xml(file)
     assert hold_base(robot, file) == ([f"{', '.join(held)}: held, for they move the whole robot"] if held else [])
     assert [joint.get("name") for joint in robot.iter("joint") if joint.get("type") == "fixed"] == held
+
+
+def arm_on(base: str, *, joints: int, base_shape: str = "") -> str:
+    """An arm of hinges with two fingers on the link `base`, whose joints above it are the text `base`."""
+    shape = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'
+
+    def joint(name: str, parent: str, axis: str = "0 0 1", kind: str = "revolute") -> str:
+        ends = f'<parent link="{parent}"/><child link="of_{name}"/><axis xyz="{axis}"/>'
+        return (
+            f'<link name="of_{name}">{shape}</link>'
+            f'<joint name="{name}" type="{kind}">{ends}<limit lower="-1" upper="1"/></joint>'
+        )
+
+    arm = "".join(joint(f"j{i}", f"of_j{i - 1}" if i else "base", f"0 {i % 2} {1 - i % 2}") for i in range(joints))
+    fingers = "".join(joint(f"finger_{side}", f"of_j{joints - 1}", "0 1 0", "prismatic") for side in "ab")
+    return f'<robot name="a"><link name="base">{base_shape}</link>{base}{arm}{fingers}</robot>'
+
+
+def joints_above_base(**axes: str) -> str:
+    """Joints without shapes above `base`, by their names: the axis of each; one named `yaw` turns."""
+    links = [*(f"before_{name}" for name in axes), "base"]
+    return "".join(
+        f'<link name="{parent}"/><joint name="{name}" type="{"continuous" if name == "yaw" else "prismatic"}">'
+        f'<parent link="{parent}"/><child link="{child}"/><axis xyz="{axis}"/><limit lower="-1" upper="1"/></joint>'
+        for (name, axis), parent, child in zip(axes.items(), links[:-1], links[1:], strict=True)
+    )
+
+
+SHAPE = '<visual><geometry><sphere radius="0.1"/></geometry></visual>'
+PLANAR = joints_above_base(x="1 0 0", y="0 1 0", yaw="0 0 1")
+WHEELS = "".join(
+    f'<link name="wheel_{side}">{SHAPE}</link><joint name="wheel_{side}" type="continuous"><parent link="base"/>'
+    f'<child link="wheel_{side}"/></joint>'
+    for side in "ab"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        (arm_on("", joints=6), []),
+        (arm_on("", joints=5), []),
+        (arm_on(joints_above_base(lift="0 0 1"), joints=6), []),
+        (arm_on(joints_above_base(lift="0 0 1") + WHEELS, joints=6, base_shape=SHAPE), []),
+        (arm_on(joints_above_base(rail="1 0 0"), joints=6, base_shape=SHAPE), []),
+        (arm_on(joints_above_base(x="1 0 0") + WHEELS, joints=6, base_shape=SHAPE), ["x"]),
+        (arm_on(PLANAR, joints=6), ["x", "y", "yaw"]),
+        (arm_on(PLANAR, joints=5, base_shape=SHAPE), ["x", "y", "yaw"]),
+        (arm_on(PLANAR + WHEELS, joints=6, base_shape=SHAPE), ["x", "y", "yaw"]),
+        (arm_on(PLANAR, joints=4, base_shape=SHAPE), []),
+    ],
+)
+def test_no_joint_that_an_arm_needs_is_held(tmp_path, text, held):
+    file = tmp_path / "a.urdf"
+    file.write_text(text, encoding="utf-8")
+    robot = parse_xml(file)
+    hold_base(robot, file)
+    assert [joint.get("name") for joint in robot.iter("joint") if joint.get("type") == "fixed"] == held

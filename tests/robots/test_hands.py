@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from unlatch.robots.hands import Chain, arm_names
+from unlatch.robots.hands import Chain, arm_names, measure_hand
 from unlatch.robots.made_models import HAND_LINK
 from unlatch.robots.models import distribution_file, example_robot_urdf
 from unlatch.robots.mounted_gripper import find_mount, with_gripper
@@ -81,3 +81,37 @@ def test_arms_are_left_and_right_by_their_shoulders_even_if_the_hands_are_crosse
     urdf.write_text(f'<robot name="r">{links}{joints}</robot>')
     chains = [Chain("base", (f"{side}_shoulder", f"{side}_hand"), f"{side}_hand", ()) for side in "ab"]
     assert arm_names(read_urdf(urdf), chains) == ["right", "left"]
+
+
+def test_a_name_with_a_prefix_is_not_one_that_arm_or_gripper_have(tmp_path):
+    links = ["base_link", "gripper_base_link", "gripper_gripper_base_link", "finger"]
+    text = "".join(f'<link name="{name}"/>' for name in links)
+    for name, parent, child in zip(("a", "gripper_a", "gripper_mount_gripper"), links, links[1:], strict=False):
+        text += f'<joint name="{name}" type="fixed"><parent link="{parent}"/><child link="{child}"/></joint>'
+    hand, arm = tmp_path / "hand.urdf", tmp_path / "arm.urdf"
+    hand.write_text(f'<robot name="hand">{text}</robot>', encoding="utf-8")
+    ends = '<parent link="base_link"/><child link="gripper_base_link"/>'
+    own = f'<link name="base_link"/><link name="gripper_base_link"/><joint name="a" type="fixed">{ends}</joint>'
+    arm.write_text(f'<robot name="arm">{own}</robot>', encoding="utf-8")
+    made = tmp_path / "made.urdf"
+    made.write_text(with_gripper(arm, "gripper_base_link", hand)[0], encoding="utf-8")
+    model = read_urdf(made)
+    assert (len(model.links), len(model.joints)) == (2 + 1 + 4, 1 + 1 + 3 + 1)  # arm, mount and hand
+    above = [joint.parent for joint in model.joints_above("finger")]
+    assert above[-2:] == ["gripper_base_link", "base_link"]  # the arm's own
+    assert len(set(above)) == len(model.links) - 1
+
+
+def test_fingers_without_limits_are_named_as_the_reason_why_they_do_not_move(tmp_path):
+    shape = '<collision><origin xyz="0 0 0.05"/><geometry><box size="0.01 0.01 0.05"/></geometry></collision>'
+    links = "".join(f'<link name="{name}">{shape}</link>' for name in "pqr")
+    joints = "".join(
+        f'<joint name="slide_{child}" type="prismatic"><parent link="p"/><child link="{child}"/>'
+        f'<origin xyz="0 {y} 0.05"/><axis xyz="0 1 0"/></joint>'
+        for child, y in (("q", 0.01), ("r", -0.01))
+    )
+    file = tmp_path / "a.urdf"
+    file.write_text(f'<robot name="a">{links}{joints}</robot>', encoding="utf-8")
+    chain = Chain("p", (), "p", ("slide_q", "slide_r"))
+    with pytest.raises(AssetError, match=r"do not move apart: q, r\. .*slide_q, slide_r: no <limit> with lower="):
+        measure_hand(read_urdf(file), chain, {})

@@ -54,6 +54,18 @@ def test_a_glb_becomes_a_visual_for_each_of_its_colours_unless_the_urdf_states_o
         assert world.load_urdf(urdf, name="a", T_world_root=Pose.identity()).name == "a"
 
 
+@pytest.mark.parametrize("order", [("visual", "collision"), ("collision", "visual")])
+def test_a_mesh_that_is_a_visual_and_a_collider_keeps_its_colours_and_its_whole_shape(tmp_path, order):
+    scene = trimesh.Scene([coloured_box(0.0, (255, 0, 0, 255)), coloured_box(1.0, (0, 0, 255, 255))])
+    scene.export(tmp_path / "two.glb")
+    link = read_urdf(model_of(tmp_path, **{tag: mesh("two.glb") for tag in order})).links["b"]
+    (collider,) = link.collisions
+    np.testing.assert_allclose(np.ptp(shape_mesh(collider).vertices, axis=0), (1.1, *SIZE[1:]), atol=1e-6)
+    assert len(link.visuals) == 2
+    for visual in link.visuals:
+        np.testing.assert_allclose(np.ptp(shape_mesh(visual).vertices, axis=0), SIZE, atol=1e-6)
+
+
 @pytest.mark.parametrize("name", ["c.ply", "c.glb", "c.STL"])
 def test_a_collider_of_any_format_is_a_hull_that_bullet_reads(tmp_path, name):
     trimesh.creation.box(extents=SIZE).export(tmp_path / name, file_type=name[2:].lower())

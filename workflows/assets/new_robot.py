@@ -6,7 +6,7 @@ import json
 import os
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from importlib import metadata
@@ -74,7 +74,8 @@ class NewRobotCfg:
     force: bool = False
     """Whether to replace existing files."""
     gripper: str | None = None
-    """Gripper that is put on an arm without one, by its name or its URDF or MJCF file; None: the URDF has one."""
+    """Gripper that is put on an arm without one, by its name or its URDF or MJCF file; None: the URDF has one. Of a
+    file, sensors, transmissions and Gazebo tags are left out, and names that the arm has get the prefix `gripper_`."""
     flange: str | None = None
     """Link whose frame is the mounting face, z out of it; None: it is found."""
 
@@ -142,7 +143,7 @@ def new_robot(urdf: Path, cfg: NewRobotCfg) -> NewRobot:
         robot = with_data_sheet(robot) if cfg.has_known_gripper else robot
         robot = _with_armature(robot, source.armature)
         check_robot(robot, object_friction=OBJECT_FRICTION)
-        lines = [f"links that may touch each other: from {urdf.with_suffix('.srdf').name}"] if may_touch else []
+        lines = _lines_of_srdf(urdf.with_suffix(".srdf").name, may_touch, robot)
         lines += [*source.lines, *massless_links(source.file), *unstated_limits(source.file, robot)]
         shares = list(REACH.scaled(robot.scale).shares(robot))
         sheet = compose_sheet(_draw_rows(robot))
@@ -251,7 +252,7 @@ def with_menagerie_robot(
     return [*others, f"robot={name}"], [*config_dirs, folder]
 
 
-_DERIVED_VERSION = 3
+_DERIVED_VERSION = 4
 """Raise it with every change of what is derived from a model."""
 
 
@@ -285,6 +286,19 @@ def unstated_limits(urdf: Path, robot: RobotCfg) -> list[str]:
     return [
         f"{', '.join(joints)}: the file states no {what}, or 0; {value} is assumed"
         for (what, value), joints in taken.items()
+    ]
+
+
+def _lines_of_srdf(name: str, may_touch: Set[frozenset[str]], robot: RobotCfg) -> list[str]:
+    """Returns a line that says how many pairs of links of an SRDF a robot has; empty without such pairs."""
+    if not may_touch:
+        return []
+    count = len(may_touch & {frozenset(pair) for pair in robot.self_collision_ignored})
+    if count:
+        return [f"links that may touch each other: {count} of {len(may_touch)} pairs of {name}"]
+    return [
+        f"warning: of the {len(may_touch)} pairs of links that may touch each other in {name}, the robot has none with "
+        "colliders; compare the names of its links"
     ]
 
 

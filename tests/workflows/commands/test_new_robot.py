@@ -12,6 +12,7 @@ import pytest
 
 from tests.robots.test_foreign_models import COUPLED, arm_mjcf
 from unlatch.configs.schema import hand_notices
+from unlatch.robots import robot_from_urdf as robot_from_urdf_module
 from unlatch.robots.catalog import load_robot
 from unlatch.robots.checks import limit_problems
 from unlatch.robots.description import RobotCfg
@@ -345,6 +346,31 @@ def test_a_lift_does_not_lead_what_it_carries_into_the_table(write_arm):
     assert arm.lower[0] <= arm.home[0] <= arm.upper[0]
 
 
+@pytest.mark.slow
+def test_wheels_do_not_keep_a_lift_from_going_down(write_arm):
+    wheels = "".join(
+        _link(f"wheel_{side}", "0.1 0.04 0.1") + _joint(f"wheel_{side}", "base", f"wheel_{side}", place, "0 1 0")
+        for side, place in (("a", "0 0.15 0.05"), ("b", "0 -0.15 0.05"))
+    )
+    text = arm_urdf(lift=True).replace('xyz="0 0 0.15" rpy', 'xyz="0 0 0.3" rpy')
+    file = write_arm(text.replace("</robot>", wheels + "</robot>"))
+    (arm,) = robot_from_urdf(file, name="mine", stated=str(file), reach=REACH).arms
+    assert arm.joints[0] == "lift"
+    assert arm.lower[0] == pytest.approx(0.0, abs=1e-3)  # with the lift down, the carriage is 0.26 m above the wheels
+
+
+def test_a_lift_without_room_above_the_table_stays_at_its_upper_limit(write_arm):
+    file, limits = write_arm(arm_urdf(lift=True)), {"lower": 0.0, "upper": 0.3, "home": 0.1}
+    model, (arm,) = read_urdf(file), load_robot("xarm6").arms
+    joints = ["lift", *(f"joint_{number}" for number in range(1, 6))]
+    arm = replace(arm, joints=joints, **{key: [v, *getattr(arm, key)[1:]] for key, v in limits.items()})
+    for lowest_m, lower in ((1.0, 0.0), (0.1, 0.05), (-0.5, 0.299)):  # at the middle of the lift's range
+        clouds = {"carriage": np.array([[0.0, 0.0, lowest_m]]), "base": np.array([[0.0, 0.0, -1.0]])}
+        found = robot_from_urdf_module._with_lift_above(model, arm, clouds, 0.0)
+        assert found.lower[0] == pytest.approx(lower)
+        assert found.lower[0] <= found.home[0] <= found.upper[0]
+
+
 def box_arm(**changes: str) -> str:
     """Returns `arm_urdf` with texts replaced, each of which must be there."""
     text = arm_urdf()
@@ -503,17 +529,30 @@ def test_a_gripper_that_is_neither_known_nor_a_file_is_refused(tmp_path, assert_
     assert_refused("new", "robot", IIWA, "gripper=hand.xml", f"out={tmp_path}", text=text, folder=tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("links", "text"),
+    [(("wrist_2", "upper"), "1 of 2 pairs of arm.srdf"), (("wrist", "upper"), "warning: of the 2 pairs of links")],
+)
+def test_an_srdf_of_another_robot_is_noticed(links, text):
+    robot = replace(load_robot("xarm6"), self_collision_ignored=[["upper", "wrist_2"], ["a", "b"]])
+    (line,) = new_robot_module._lines_of_srdf("arm.srdf", {frozenset(links), frozenset(("upper", "c"))}, robot)
+    assert text in line
+    assert new_robot_module._lines_of_srdf("arm.srdf", set(), robot) == []
+
+
 @pytest.mark.slow
 def test_pairs_of_an_srdf_may_touch_and_a_base_that_moves_is_held(tmp_path, write_arm, run_command):
-    text = arm_urdf().replace("</robot>", '<link name="world"/>')
-    urdf = write_arm(text + _joint("along", "world", "base", "0 0 0", "1 0 0", kind="prismatic") + "</robot>")
+    text = arm_urdf().replace("</robot>", '<link name="world"/><link name="cart"/>')
+    slides = _joint("along", "world", "cart", "0 0 0", "1 0 0", kind="prismatic")
+    slides += _joint("across", "cart", "base", "0 0 0", "0 1 0", kind="prismatic")
+    urdf = write_arm(text + slides + "</robot>")
     pairs = (("upper", "wrist_2"), ("upper", "nothing"))
     lines = "".join(f'<disable_collisions link1="{a}" link2="{b}" reason="Never"/>' for a, b in pairs)
     (tmp_path / "arm.srdf").write_text(f'<robot name="arm">{lines}</robot>', encoding="utf-8")
     code, out, _ = run_command("new", "robot", urdf, "name=mine", f"out={tmp_path / 'cfg'}")
     assert code == 0
-    assert "links that may touch each other: from arm.srdf" in out
-    assert "along: held, for they move the whole robot" in out
+    assert "links that may touch each other: 1 of 2 pairs of arm.srdf" in out
+    assert "along, across: held, for they move the whole robot" in out
     robot = load("open_drawer", "robot=mine", config_dirs=[tmp_path / "cfg"]).robot
     assert ["upper", "wrist_2"] in robot.self_collision_ignored
     assert not any("nothing" in pair for pair in robot.self_collision_ignored)
