@@ -35,8 +35,8 @@ CARRYING = ("pick", "place")
 """Skills that act on a whole object."""
 SEEDS = range(4)
 VERBS = re.compile(
-    "(bin|clear|close|dial|drop|exchange|extend|fold|get|grab|grasp|grip|hold|lay|let|lift|look|lower|move|open|pack|pick|place|pull|press|push|put"
-    "|raise|reach|rotate|set|shut|slide|steady|stow|store|swap|swing|take|throw|tidy|turn|twist|undo|unlatch|unlock|warm)\\b"
+    "(bin|clear|close|dial|drop|exchange|extend|flip|fold|get|grab|grasp|grip|hold|keep|lay|let|lift|look|lower|move|open|pack|pick|place|pull|press"
+    "|push|put|raise|reach|rotate|set|shut|slide|steady|stow|store|swap|swing|switch|take|throw|tidy|turn|twist|undo|unlatch|unlock|warm)\\b"
 )
 AFTER = "and|back|by|closed|down|in|open|out|shut|then|up"
 """Words that may follow the name of an object."""

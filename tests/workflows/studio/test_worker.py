@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from unlatch.workflows.studio.jobs import SCENE, JobProblem, StudioJob, TaskText
+from unlatch.workflows.studio.jobs import RUN, SCENE, JobProblem, StudioJob, TaskText
 from unlatch.workflows.studio.worker import JobQueue, WorkerProcess
 
 WAIT_S = 20.0
@@ -100,7 +100,7 @@ def test_a_process_that_is_killed_is_an_answer_and_the_next_job_has_a_new_one():
         first = worker.do(StudioJob(SCENE, TaskText("mine", text)))
         assert first.scene.cfg.task.name == "mine"
         threading.Timer(0.05, worker.stop).start()
-        killed = worker.do(StudioJob(SCENE, TaskText("mine", text, episode=1)))
+        killed = worker.do(StudioJob(RUN, TaskText("mine", text, episode=1)))  # a scene is there sooner
         assert isinstance(killed, JobProblem)
         assert "SIGTERM" in killed.message
         again = worker.do(StudioJob(SCENE, TaskText("mine", text, episode=1)))
