@@ -16,21 +16,25 @@ new ones; `SKILLS.load("pick")` returns the class of any skill by its name. A sk
 `ManipCommand` after the other.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from unlatch.objects.carrying_conditions import ObjectCondition
 from unlatch.simcore.errors import check_range
 from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.simcore.recording.success_rules import SuccessRule
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.catalog import SKILLS
-from unlatch.skills.close import Close
 from unlatch.skills.commands import JointMotion, ManipCommand, ManipKind, Phase
 from unlatch.skills.config import HoldCfg, HomeCfg, SkillCfg, StrategyCfg
 from unlatch.skills.context import Failure, FrameSpeeds, SkillContext, SkillTarget, Views
 from unlatch.skills.holding import HoldingSkill
 from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.skills.open import Open
-from unlatch.skills.rotate import Rotate
 from unlatch.skills.skill import Skill
+
+if TYPE_CHECKING:
+    from unlatch.skills.close import Close
+    from unlatch.skills.rotate import Rotate
 
 __all__ = [
     "SKILLS",
@@ -60,3 +64,10 @@ __all__ = [
     "check_range",
     "check_ranges",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Returns `Close` or `Rotate`, which an episode that opens a part does not load."""
+    if name in ("Close", "Rotate"):
+        return SKILLS.load(name.lower())
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -403,8 +403,8 @@ def _draw_hand(world: World, robot: Robot, arm: Arm, width_m: float) -> np.ndarr
     return overlay.picture()
 
 
-_BAR_M, _BAR_SHARE = 0.02, 0.35
-"""Thickness of the bar, at most this share of the opening: a bar of 0.4 would touch a fixed jaw."""
+_BAR_M, _BAR_SHARE = 0.02, 0.4
+"""Thickness of the bar, at most this share of the opening."""
 _BAR_LENGTH_M = 0.06
 _WEIGHT_KG, _LIFT_M = 0.5, 0.1
 """Mass that is lifted and how far; a small arm has a share of both."""
