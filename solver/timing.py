@@ -302,6 +302,8 @@ FAST_CLEARANCE_M = 0.006
 """Distance to obstacles at full speed [m]: the hand of a Panda leaves its path by up to 4.6 mm there, and by half of
 that at `_CAREFUL_SHARE`, since deviations grow with the accelerations."""
 _CAREFUL_SHARE = 0.75
+_TIGHT_SHARE = 0.4
+"""Share of the speed where not even `LEAST_CLEARANCE_M` is kept: the hand of a Panda stays within 1 mm of its path."""
 _DEVIATIONS_RAD = (DEVIATION_RAD, DEVIATION_RAD / 5, DEVIATION_RAD / 25)
 
 
@@ -398,7 +400,7 @@ def _time_transit(request: PlanRequest, q: Array, is_clear: IsClear) -> Segment:
 def time_transit(q: Array, arm: ArmModel, *, frame_s: float, speed_scale: float, is_clear: IsClear) -> Array:
     """Times a transit: quickly where there is room, else carefully, with smaller and smaller deviation from the lines.
 
-    The last one is returned if none is clear.
+    A path that is clear at neither pace is followed slowly, where the arm leaves it least.
 
     Args:
         q: (W, n) joints along the path [rad].
@@ -417,7 +419,7 @@ def time_transit(q: Array, arm: ArmModel, *, frame_s: float, speed_scale: float,
                 return samples
             if len(q) == 2:  # a straight line has no corners
                 break
-    return samples
+    return time_path(q, arm, dt=frame_s, speed_scale=_TIGHT_SHARE * speed_scale, deviation_rad=_DEVIATIONS_RAD[-1])[0]
 
 
 def _time_hand_motion(request: PlanRequest, kind: str, q: Array, *, touches: bool = False) -> Segment:

@@ -269,19 +269,17 @@ typedef struct {
 
 /* Share of the way beyond a wall that is removed in one step: as DriveGroup.hold. */
 #define REMOVED 0.15
-/* Distance from a wall that is rounding: a joint there may leave it [rad or m]. */
-#define AT_WALL 1e-9
 
 /* Asks the motor to stop the joint at a wall, if it would pass it in this step: a motor is a constraint of Bullet's
  * solver, so it is stable however strong it is. `side` is 1 where the joint must stay below, else -1. A motor acts both
- * ways and a wall does not: it goes on only while its effort in the last step was away from the wall. */
+ * ways and a wall does not: it goes on only while its effort in the last step was away from the wall, and lets go where
+ * it was towards the wall, which is what keeps a joint from leaving it. */
 static void ask_wall(const CoreWorld* world, const BodyState* body, const Gate* gate, double wall, double side, Request* request) {
     double way = side * gate->sign; /* towards the wall */
     double left = side * (wall - opening_of(body, gate)), speed = way * body->dq[gate->row];
-    if (fabs(left) < AT_WALL) left = 0.0;
     double allowed = (left > 0.0 ? left : REMOVED * left) / world->dt;
-    int bears = body->mechanisms[gate->row].is_gated == 2 && way * body->effort[gate->row] < 0.0;
-    if (speed <= allowed && !bears) return;
+    double effort = body->mechanisms[gate->row].is_gated == 2 ? way * body->effort[gate->row] : 0.0;
+    if (effort > 0.0 || (speed <= allowed && effort == 0.0)) return;
     if (request->is_wall && request->way == way && way * request->velocity < allowed) allowed = way * request->velocity;
     double strength = request->is_wall && request->effort > gate->strength ? request->effort : gate->strength;
     *request = (Request){1, 1, way * allowed, strength, way}; /* of several walls the nearest counts, and the strongest gate */
