@@ -250,6 +250,8 @@ telescopic_drawer = ObjectGenerator("telescopic_drawer", _TELESCOPIC_DRAWER, _bu
 # Oven whose knobs click into settings, from 0 to 6.
 
 _SETTINGS = 6
+_CLICK_RAD_S = 3.0
+"""Largest speed at which a released knob snaps into its setting [rad/s]: its spindle is greased. Our own choice."""
 _DETENT_OVEN = {
     **_OVEN,
     "click_n_m": uniform(0.26, 0.34),  # our own choice, a little above the friction of the knobs
@@ -262,7 +264,13 @@ def _add_clicking_knobs(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> 
         if part.kind is PartKind.knob:
             places = sorted(round(part.openness.position(part.openness.span * k / _SETTINGS), 6) for k in range(7))
             reach = round(0.3 * part.openness.span / _SETTINGS, 6)
-            assembly.mechanisms[f"{name}_clicks"] = Detent(part.joint, tuple(places), effort=p.click_n_m, reach=reach)
+            assembly.mechanisms[f"{name}_clicks"] = Detent(
+                part.joint,
+                tuple(places),
+                effort=p.click_n_m,
+                reach=reach,
+                damping=round(p.click_n_m / _CLICK_RAD_S, 4),
+            )
 
 
 detent_oven = ObjectGenerator(
