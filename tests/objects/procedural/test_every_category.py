@@ -50,7 +50,7 @@ HASHES = {
     "childproof_bottle": ("7beb2cd50b4f2a30", "145237bcbff99054"),
     "cup": ("1beba67a3204065e", "3f451aac538cc501"),
     "desk_drawers": ("a32ac9c69508ab88", "87f2705bcb28f2cd"),
-    "detent_oven": ("4514fa6f236dfcd5", "a1bb22fdb788c222"),
+    "detent_oven": ("83835b90e920cc9f", "6707adc6cf4aecfc"),
     "dishwasher": ("4e318ad84f96db18", "db7bf61c5b41a50e"),
     "door": ("3d735b9fec5634f8", "ca4d64b348ee35c8"),
     "double_cabinet": ("f1ec888674c506f3", "e749b80f0047f508"),
