@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.terminal import print_line
+from unlatch.workflows.cli.terminal import print_line, run_guarded
 from unlatch.workflows.policies.exam import SCENES, ExamCfg, hash_scene, list_cells, load_cell, read_suite
 from unlatch.workflows.runs.evaluate import make_env_of
 
@@ -90,8 +90,13 @@ def scenes() -> dict[str, str]:
     return tasks | cells
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Writes the page, and on request the hashes."""
     if read_pairs(Options, sys.argv[1:]).scenes:
         SCENES.write_text(json.dumps(scenes(), indent=1) + "\n", encoding="utf-8")
     PAGE_FILE.write_text(page(), encoding="utf-8")
     print_line(f"written: {PAGE_FILE}")
+
+
+if __name__ == "__main__":
+    sys.exit(run_guarded(main, usage=__doc__))
