@@ -162,8 +162,8 @@ def find_stands(robot: Robot) -> list[tuple[Array, Array]]:
 def _add_mounts(scene: EpisodeScene, room: RoomBuilder, material: Material) -> None:
     """Adds a plate below the foot of each arm that stands on the table, and a stand below one that is above it."""
     body = scene.robot.body
-    for start, end in find_stands(scene.robot):
-        room.box("robot_mount", material, start, end)
+    for (x, y, z), (far_x, far_y, top) in find_stands(scene.robot):
+        room.box("robot_mount", material, (x, y, z), (far_x, far_y, top))
     for arm in scene.robot.cfg.arms:
         foot: Pose = body.link_pose(arm.base_link)
         if abs(foot.p[2]) > 0.01:
