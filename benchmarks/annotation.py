@@ -27,6 +27,7 @@ from unlatch.objects.annotation import Part
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.meshes.shape_surface import surface_distance
 from unlatch.simcore.urdf.model import rigid_shapes
+from unlatch.workflows.cli.terminal import run_guarded
 from unlatch.workflows.runs.statistics import wilson_interval
 
 ON_PART_M = 0.01
@@ -130,4 +131,4 @@ def _print_share(what: str, good: list[bool]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_guarded(main, usage=__doc__))

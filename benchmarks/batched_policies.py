@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import unlatch
+from unlatch.workflows.cli.terminal import run_guarded
 from unlatch.workflows.runs.evaluate import EvaluationResult
 
 ARM = "robots.franka_panda.left"
@@ -104,4 +105,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_guarded(main, usage=__doc__))

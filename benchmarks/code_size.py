@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from unlatch.workflows.cli.terminal import print_line
+from unlatch.workflows.cli.terminal import print_line, run_guarded
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("configs", "objects", "robots", "simcore", "skills", "solver", "tasks", "workflows")
@@ -243,4 +243,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_guarded(main, usage=__doc__))

@@ -28,6 +28,7 @@ from unlatch.simcore.recording.frame_video import H264_OPTIONS
 from unlatch.simcore.recording.modality import RGB
 from unlatch.simcore.recording.renders import RenderSet
 from unlatch.workflows.cli.arguments import read_pairs
+from unlatch.workflows.cli.terminal import run_guarded
 
 AV1 = {"crf": "30", "g": "2", "preset": "12", "svtav1-params": "fast-decode=0:lookahead=0:pred-struct=1"}
 ENCODERS: dict[str, tuple[str, dict[str, str]]] = {
@@ -99,4 +100,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_guarded(main, usage=__doc__))

@@ -26,6 +26,7 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.visuals.pictures import framing_camera, take_picture
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.workflows.cli.arguments import read_pairs
+from unlatch.workflows.cli.terminal import run_guarded
 from unlatch.workflows.episode.visual_views import Room
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.viewing.picture import write_picture
@@ -121,4 +122,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_guarded(main, usage=__doc__))

@@ -204,4 +204,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(run_guarded(main))
+    sys.exit(run_guarded(main, usage=__doc__))

@@ -82,4 +82,4 @@ def play(env: UnlatchEnv, data: DataSet, number: int) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(run_guarded(lambda: main(sys.argv[1:])))
+    sys.exit(run_guarded(lambda: main(sys.argv[1:]), usage=__doc__))

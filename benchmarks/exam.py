@@ -3,7 +3,7 @@
 Usage: python benchmarks/exam.py [scenes=false]
 
 A result is the `exam.json` of `unlatch exam`, in `benchmarks/exam/`. `docs/leaderboard.md` is written from them.
-`scenes=true` first writes the hash of the first scene of every task again; a frozen exam never needs it.
+`scenes=true` first writes the hashes of the first scenes again, in half an hour; a frozen exam never needs it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.terminal import print_line
+from unlatch.workflows.cli.terminal import print_line, run_guarded
 from unlatch.workflows.policies.exam import SCENES, ExamCfg, hash_scene, list_cells, load_cell, read_suite
 from unlatch.workflows.runs.evaluate import make_env_of
 
@@ -78,19 +78,25 @@ def page() -> str:
 
 
 def scenes() -> dict[str, str]:
-    """Returns the hash of the first scene of every task."""
-    found = {}
+    """Returns the hash of the first scene of every task, and of every cell in which it is another one."""
+    tasks, cells = {}, {}
     for cell in list_cells(ExamCfg()):
-        if cell.level == 0:
-            with closing(make_env_of(load_cell(cell, "random", [], ROOT))) as env:
-                env.reset()
-                env.finish()
-                found[cell.task] = hash_scene(env.record())
-    return found
+        with closing(make_env_of(load_cell(cell, "random", [], ROOT))) as env:
+            env.reset()
+            env.finish()
+            found = hash_scene(env.record())
+        if tasks.setdefault(cell.task, found) != found:  # the plain cell of a task is its first
+            cells[cell.name] = found
+    return tasks | cells
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Writes the page, and on request the hashes."""
     if read_pairs(Options, sys.argv[1:]).scenes:
         SCENES.write_text(json.dumps(scenes(), indent=1) + "\n", encoding="utf-8")
     PAGE_FILE.write_text(page(), encoding="utf-8")
     print_line(f"written: {PAGE_FILE}")
+
+
+if __name__ == "__main__":
+    sys.exit(run_guarded(main, usage=__doc__))

@@ -35,7 +35,7 @@ from exam import PAGE_FILE, RESULTS, page
 import unlatch
 from unlatch.simcore.errors import unknown_name
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.terminal import print_line
+from unlatch.workflows.cli.terminal import print_line, run_guarded
 from unlatch.workflows.policies.exam import RESULT, Cell, ExamCfg, list_cells
 
 LEARN = Path(__file__).parents[1] / "examples" / "learn"
@@ -216,4 +216,4 @@ def main(words: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run_guarded(lambda: main(sys.argv[1:]), usage=__doc__))

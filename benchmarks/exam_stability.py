@@ -30,7 +30,7 @@ from scipy.stats import kendalltau, spearmanr
 
 import unlatch
 from unlatch.workflows.cli.arguments import read_pairs
-from unlatch.workflows.cli.terminal import print_line, result_console
+from unlatch.workflows.cli.terminal import print_line, result_console, run_guarded
 from unlatch.workflows.policies.exam import Cell
 from unlatch.workflows.runs.statistics import wilson_interval
 
@@ -143,4 +143,4 @@ def main(words: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run_guarded(lambda: main(sys.argv[1:]), usage=__doc__))

@@ -31,6 +31,7 @@ from unlatch.simcore.recording.export.trajectory import ExportSource
 from unlatch.simcore.recording.modality import RGB
 from unlatch.simcore.recording.renders import RenderSet
 from unlatch.workflows.cli.arguments import read_pairs
+from unlatch.workflows.cli.terminal import run_guarded
 
 LONG_S = 15.0
 
@@ -120,4 +121,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_guarded(main, usage=__doc__))

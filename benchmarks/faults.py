@@ -196,4 +196,4 @@ def _test_full_disk(cfg: FaultsCfg, place: Path, wanted: dict[int, str]) -> list
 
 
 if __name__ == "__main__":
-    sys.exit(run_guarded(main))
+    sys.exit(run_guarded(main, usage=__doc__))

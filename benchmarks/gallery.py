@@ -34,6 +34,9 @@ from unlatch.workflows.runs.statistics import wilson_interval
 from unlatch.workflows.viewing.clip import clip
 from unlatch.workflows.viewing.phase_moments import last_finite_frame
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
+from moving_picture import THINGS
+
 ROOT = Path(__file__).parents[1]
 ROOMS = {
     "workshop": {
@@ -55,8 +58,6 @@ ROOMS = {
     },
 }
 """The room of a clip, by task; the others are in the kitchen."""
-THINGS = ("randomization.distractors.least=3", "randomization.distractors.most=7")
-"""Everyday things on the table that are in no one's way."""
 PAGE = ROOT / "docs" / "gallery.md"
 CLIPS = ROOT / "docs" / "images" / "gallery"
 SHOWN = Path(__file__).with_name("gallery.json")
@@ -240,4 +241,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(run_guarded(lambda: main(sys.argv[1:])))
+    sys.exit(run_guarded(lambda: main(sys.argv[1:]), usage=__doc__))

@@ -23,6 +23,7 @@ from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.parameter_layout import ParameterLayout, RowCounts
 from unlatch.solver.row_model import RowModel, add_cost
 from unlatch.solver.start_library import start_library_of
+from unlatch.workflows.cli.terminal import run_guarded
 
 Array = np.ndarray
 
@@ -140,4 +141,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(run_guarded(main, usage=__doc__))

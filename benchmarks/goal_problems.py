@@ -39,6 +39,7 @@ from rich.table import Table
 from unlatch.solver.compiled_functions import COMPILE_VARIABLE, find_compiler
 from unlatch.solver.contradiction import find_contradictions
 from unlatch.solver.goal_solver import GoalSolver
+from unlatch.workflows.cli.terminal import run_guarded
 
 Array = np.ndarray
 Solve = Callable[[Mapping[str, Any]], tuple["Array | None", float]]
@@ -192,4 +193,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(run_guarded(main, usage=__doc__))

@@ -255,6 +255,7 @@ class TrainingRuns:
 
     def run(self, trainings: Sequence[Training]) -> list[str]:
         """Makes all evaluations that are missing; returns the problems."""
+        self._origin.result()  # whatever keeps rows from being written ends the run before the first training
         done = {(row["training"], row["task"]) for row in self.rows(trainings)}
 
         def run_one(rank: int, training: Training) -> None:

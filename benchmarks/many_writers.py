@@ -130,4 +130,4 @@ def _run_measured(words: list[str]) -> tuple[float, float, str]:
 
 
 if __name__ == "__main__":
-    sys.exit(run_guarded(main))
+    sys.exit(run_guarded(main, usage=__doc__))

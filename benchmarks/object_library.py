@@ -19,6 +19,7 @@ from collections.abc import Callable
 from unlatch.objects.procedural.assembly import GeneratedObject
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.objects.procedural.textured_files import textured_files
+from unlatch.workflows.cli.terminal import run_guarded
 
 LIMIT_MS = 20.0
 COUNT = 100
@@ -65,4 +66,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run_guarded(lambda: main(sys.argv[1:]), usage=__doc__))

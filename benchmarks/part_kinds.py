@@ -24,6 +24,7 @@ import trimesh
 from unlatch.objects.annotate.annotator import AnnotateCfg, sized_parts
 from unlatch.objects.annotate.joints import all_joint_ends, fitting_joints, joint_choices
 from unlatch.objects.annotate.source import PARTNET_URDF, ObjectGeometry, SourceObject, read_source
+from unlatch.workflows.cli.terminal import run_guarded
 
 X, Y, Z = np.eye(3)
 Piece = tuple[Sequence[float], Sequence[float]]
@@ -280,4 +281,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_guarded(main, usage=__doc__))

@@ -24,6 +24,7 @@ from unlatch.solver.plan import KeyframePlan
 from unlatch.solver.plan_log import PlanLog
 from unlatch.solver.planner import plan_keyframes
 from unlatch.solver.scene import ArmModel
+from unlatch.workflows.cli.terminal import run_guarded
 
 Array = np.ndarray
 TASKS = ("open_microwave", "close_microwave", "open_drawer", "close_drawer")
@@ -148,4 +149,4 @@ def _print_outcomes(title: str, outcomes: list[Outcome]) -> None:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    sys.exit(run_guarded(lambda: main(sys.argv[1:]), usage=__doc__))

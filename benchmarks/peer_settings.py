@@ -190,4 +190,4 @@ def print_refusal_times(results: Sequence[Result], cfg: PeerSettingsCfg) -> None
 
 
 if __name__ == "__main__":
-    sys.exit(run_guarded(lambda: main(sys.argv[1:])))
+    sys.exit(run_guarded(lambda: main(sys.argv[1:]), usage=__doc__))

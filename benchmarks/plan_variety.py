@@ -36,7 +36,7 @@ from unlatch.simcore.rng import stream
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.solver.plan import KeyframePlan
 from unlatch.workflows.cli.run_report import load_configs
-from unlatch.workflows.cli.terminal import CommandLine
+from unlatch.workflows.cli.terminal import CommandLine, run_guarded
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.runs.schema import CollectCfg
@@ -233,4 +233,4 @@ def _print_table(
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    sys.exit(run_guarded(lambda: main(sys.argv[1:]), usage=__doc__))

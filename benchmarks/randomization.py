@@ -22,6 +22,7 @@ from unlatch.simcore.sim.attribute_views import GridCloner
 from unlatch.simcore.sim.body_views import ArticulationView, RigidPrimView
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
 from unlatch.simcore.sim.world import World, WorldCfg
+from unlatch.workflows.cli.terminal import run_guarded
 
 NUM_ENVS = 16
 NEVER = 1_000_000
@@ -127,4 +128,4 @@ def main(n: int = 1000) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(*(int(argument) for argument in sys.argv[1:2])))
+    sys.exit(run_guarded(lambda: main(*(int(argument) for argument in sys.argv[1:2])), usage=__doc__))

@@ -28,7 +28,7 @@ from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.run_report import load_configs
-from unlatch.workflows.cli.terminal import CommandLine
+from unlatch.workflows.cli.terminal import CommandLine, run_guarded
 from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.images.render import header_of
 from unlatch.workflows.images.render_config import RenderCfg
@@ -101,4 +101,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_guarded(main, usage=__doc__))

@@ -22,6 +22,7 @@ from unlatch.simcore.errors import WorldError
 from unlatch.simcore.sim.visuals.pictures import take_picture
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.cli.arguments import read_pairs
+from unlatch.workflows.cli.terminal import run_guarded
 from unlatch.workflows.viewing.picture import write_picture
 from unlatch.workflows.viewing.scene_picture import contact_frame, open_record, whole_view
 
@@ -76,4 +77,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_guarded(main, usage=__doc__))

@@ -38,7 +38,7 @@ from unlatch.simcore.sim.renderers.renderer import Renderer, RenderRequest
 from unlatch.simcore.sim.visuals.pictures import take_images
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.cli.run_report import load_configs
-from unlatch.workflows.cli.terminal import CommandLine
+from unlatch.workflows.cli.terminal import CommandLine, run_guarded
 from unlatch.workflows.commands.collect import collect_and_report
 from unlatch.workflows.images.render import header_of
 from unlatch.workflows.images.render_config import RenderCfg
@@ -255,4 +255,4 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(run_guarded(lambda: main(sys.argv[1:]), usage=__doc__))

@@ -21,6 +21,7 @@ from unlatch.configs.schema import Scenery
 from unlatch.simcore.sim.visuals.pictures import take_picture
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.cli.arguments import read_pairs
+from unlatch.workflows.cli.terminal import run_guarded
 from unlatch.workflows.viewing.picture import write_picture
 from unlatch.workflows.viewing.scene_picture import contact_frame, make_picture_renderer, open_record, whole_view
 
@@ -71,4 +72,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_guarded(main, usage=__doc__))

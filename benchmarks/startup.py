@@ -17,6 +17,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from unlatch.workflows.cli.terminal import run_guarded
+
 LIMIT_S = 1.5
 FIRST_EPISODE_LIMIT_S = 4.0
 """CPU time of the first episode [s]."""
@@ -59,4 +61,4 @@ def _run(arguments: Sequence[str], **variables: str) -> tuple[float, float]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_guarded(main, usage=__doc__))

@@ -110,4 +110,4 @@ def _wait(session: StudioSession, condition: Callable[[], bool]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(run_guarded(lambda: main(sys.argv[1:])))
+    sys.exit(run_guarded(lambda: main(sys.argv[1:]), usage=__doc__))

@@ -229,4 +229,4 @@ def _studio() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(run_guarded(lambda: main(sys.argv[1:])))
+    sys.exit(run_guarded(lambda: main(sys.argv[1:]), usage=__doc__))

@@ -197,4 +197,4 @@ def _measure_driver(workers: int) -> tuple[float, float]:
 
 
 if __name__ == "__main__":
-    sys.exit(run_guarded(main))
+    sys.exit(run_guarded(main, usage=__doc__))

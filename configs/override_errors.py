@@ -166,7 +166,8 @@ def _explain_composition_error(text: str, schema: type | None) -> ConfigError:
         names = [line.strip() for line in text.splitlines() if line.startswith("\t")]
         names = [name for name in names if not name.endswith("_schema")]
         return ConfigError(
-            f"{found[1]} is missing. Expected {found[1]}=NAME with one of: {', '.join(names)}."
+            f"{found[1]} is missing. Expected {found[1]}=NAME."
+            f"{describe_choices('', names, listed_by=_LISTED_BY.get(found[1], ''))}"
             f"{_HINT_OBJECT_INSTEAD if found[1] == 'task' else ''}",
             key=found[1],
             available=names,

@@ -35,7 +35,7 @@ EPISODES = {
     "bin": (Scenery.office, ["task=trash_into_can"]),
 }
 """The room of each tile, and what is collected for it."""
-THINGS = ["randomization.distractors.least=3", "randomization.distractors.most=7"]
+THINGS = ("randomization.distractors.least=3", "randomization.distractors.most=7")
 """Everyday things on the table that are in no one's way."""
 COLUMNS, TILE_PX, CAPTION_PX = 3, (256, 216), 20
 FRAMES, LAST_FRAMES, FRAME_MS = 66, 8, 90

@@ -144,10 +144,16 @@ def unknown_key(where: str, key: str, known: list[str], *, listed_by: str = "--h
     return ConfigError(f"{where} is unknown.{choices} Remove or rename it.", key=where, available=known)
 
 
+_MOST_LISTED = 30
+"""Names that a message lists at most where a command lists them, too."""
+
+
 def describe_choices(
     name: str, available: Iterable[str], *, heading: str = "Known", listed_by: str = "", default: str = ""
 ) -> str:
     """Returns what a message proposes for a wrong name: the close names, or all where none is close.
+
+    Where none is close and a command lists many, the message names the command alone.
 
     Args:
         name: The wrong name.
@@ -158,8 +164,8 @@ def describe_choices(
     """
     names = list(available)
     near = close_matches(name, sorted(names, key=lambda other: other != default))
-    if near and listed_by:
-        return f"{near} `{listed_by}` lists all."
+    if listed_by and (near or len(names) > _MOST_LISTED):
+        return f"{near} `{listed_by}` lists all{'' if near else f' {len(names)}'}."
     return f"{near} {heading}: {', '.join(names) or 'none'}."
 
 

@@ -97,11 +97,6 @@ class ArticulationSkill(Skill):
         return float(np.asarray(self.views.fingers_link.force_max_n.get_value())) > 0.0
 
     @property
-    def closed_gripper(self) -> bool:
-        """Whether the fingers are closed throughout."""
-        return False
-
-    @property
     def part_speed(self) -> float | None:
         """Speed of the part [rad/s or m/s]; None = the planner's own."""
         return None

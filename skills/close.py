@@ -66,7 +66,7 @@ class Close(GraspingSkill):
 
     @property
     def closed_gripper(self) -> bool:
-        """See `ArticulationSkill.closed_gripper`."""
+        """See `Skill.closed_gripper`."""
         return not self.cfg.planner_setting.approach_width_m
 
     @property

@@ -163,7 +163,7 @@ class GraspingSkill(ArticulationSkill):
 
     @property
     def closed_gripper(self) -> bool:
-        """See `ArticulationSkill.closed_gripper`: fingers that stay closed on the approach hook the part."""
+        """See `Skill.closed_gripper`: fingers that stay closed on the approach hook the part."""
         return self.approach_width_m <= 0.0
 
     @property

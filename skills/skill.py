@@ -341,6 +341,11 @@ class Skill(ABC):
         """The link that the class of this skill declares for its entry and its object."""
         return self.declare_link(self.cfg, self.context.objects[self.cfg.objects[0]].asset.articulation)
 
+    @property
+    def closed_gripper(self) -> bool:
+        """Whether the fingers are closed throughout, so that nothing is between them."""
+        return False
+
     def predicted_poses(self) -> Mapping[str, Pose]:
         """Returns `T_world_root` of the free objects that the plan moves, at its end; called after `plan`.
 

@@ -40,7 +40,8 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
     A joint is closed where the part and the body, which no joint moves, fill the smaller box. If the boxes are equal, a
     part that slides up and down is closed below, where its weight takes it, and any other one as it is drawn. A
     slider that moves only a little is closed at the end that is nearer to the middle of the body, such as a button
-    that is pressed. A turning part opens by at most half a circle.
+    that is pressed. A part that turns about its middle, such as a knob, is closed as it is drawn if that is at one
+    end of its range. A turning part opens by at most half a circle.
     """
     lower, upper = joint_limits(joint)
     model = geometry.model
@@ -77,6 +78,8 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
             closed = 0.0  # the part is flush with the body; any further, it would move into the body
         if joint.kind == "prismatic" and max(volumes.values()) < (1.0 + _SAME_BOX) * min(volumes.values()):
             closed = (lower if axis[2] > 0 else upper) if rises else min(volumes, key=abs)
+    if 0.0 in (lower, upper) and _turns_about_its_middle(geometry, joint, axis):
+        closed = 0.0  # its box says nothing, and the file draws it at one end
     opened = max((lower, upper), key=lambda s: abs(s - closed))
     if joint.kind == "revolute" and lower < closed < upper and len(fixed) and len(geometry.points(moving)):
         # to the side on which the part leaves the body
@@ -91,6 +94,17 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
     return closed, opened
 
 
+def _turns_about_its_middle(geometry: ObjectGeometry, joint: Joint, axis: np.ndarray) -> bool:
+    """Returns whether a part turns about an axis, the (3,) unit vector, that passes through the middle of its box."""
+    points = geometry.points(geometry.moving_links(joint))
+    if joint.kind == "prismatic" or not len(points):
+        return False
+    across = np.eye(3) - np.outer(axis, axis)
+    off = across @ (_box_middle(points) - geometry.model.link_pose(joint.child).p)
+    size = float(np.max(np.ptp(points @ across, axis=0)))
+    return float(np.linalg.norm(off)) < _OFF_MIDDLE * size
+
+
 def _box_middle(points: np.ndarray) -> np.ndarray:
     return (points.min(axis=0) + points.max(axis=0)) / 2
 
@@ -99,6 +113,8 @@ def _box_volume(fixed: np.ndarray, moved: np.ndarray) -> float:
     return float(np.prod(np.ptp(np.concatenate([fixed, moved]), axis=0)))
 
 
+_OFF_MIDDLE = 0.1
+"""A part turns about its middle if its axis is this near to it, as a share of its size across the axis."""
 MIN_RANGE_RAD = 0.05
 MIN_RANGE_M = 0.002
 """Joints that move less have play: a goal at a quarter of the range could not be told from the slack of a bearing."""

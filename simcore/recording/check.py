@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -133,6 +134,7 @@ def check_record(record: EpisodeRecord, derive: Callable[[EpisodeRecord], Criter
     finite, fields = record.code not in _NOT_FINITE_CODES, {key: EPISODE_FIELDS[key] for key in RECORD_FIELDS}
     messages = list(kind_problems(record.to_json(), fields, "", finite=finite, complete=True)) or [
         *_array_problems(record),
+        *_arm_problems(record),
         *(_missing_keys(record) if derive is None else _unbegun_problems(record)),
     ]
     if messages:
@@ -145,7 +147,31 @@ def check_record(record: EpisodeRecord, derive: Callable[[EpisodeRecord], Criter
         return [*messages, *_verdict_problems(record, criteria)]
     except MISFITS as exc:
         reason = exc.message if isinstance(exc, UnlatchError) else f"{type(exc).__name__}: {exc}."
+        if isinstance(exc, KeyError):
+            named = " and ".join(_find_text(exc.args[0], record.to_json())) or "another value"
+            reason = f"there is no {exc} in {EPISODE_FILE} or {STATE_FILE}, which {named} of {EPISODE_FILE} needs."
         return messages or [f"it cannot be checked, because its values do not fit together: {reason}"]
+
+
+def _find_text(text: object, value: object, place: str = "") -> Iterator[str]:
+    """Yields the places in `episode.json` that hold a text, such as `skills[0].part`."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _find_text(text, item, f"{place}.{key}" if place else str(key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _find_text(text, item, f"{place}[{index}]")
+    elif isinstance(value, str) and value == text:
+        yield place
+
+
+def _arm_problems(record: EpisodeRecord) -> Iterator[str]:
+    """Yields that the layout has start joints of other arms than the arrays."""
+    found = (re.fullmatch(r"robots\.[^.]+\.([^.]+)\.joint_positions", key) for key in record.arrays)
+    arms = sorted({match[1] for match in found if match})
+    stated = sorted(record.layout.get("q_home") or arms)
+    if arms and stated != arms:
+        yield f"layout.q_home of {EPISODE_FILE} is of {', '.join(stated)}, {STATE_FILE} has {', '.join(arms)}."
 
 
 def _foreign_entries(data_set: DataSet) -> Iterator[str]:

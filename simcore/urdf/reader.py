@@ -366,7 +366,8 @@ def resolve_inside(folder: Path, name: str, *, where: str, asset_folder: Path | 
     """
     if "://" in name or Path(name).is_absolute() or "\\" in name or "\0" in name:
         raise AssetError(
-            f"{where}: '{name}' is not a path relative to the asset's folder {folder}. Use relative paths only.",
+            f"{where}: '{name}' is not a path relative to the asset's folder {folder}. Others are not read: an asset "
+            "from elsewhere could name any file of this computer. Use relative paths only, or export one file (GLB).",
             file=name,
         )
     base = folder.resolve()

@@ -322,10 +322,12 @@ def main(words: list[str]) -> int:
     then = select(file, parts, {job.name for job in jobs} if settings.match else None, missing)
     here = machine == describe_here()
     if settings.write:
-        if not here and len(parts) + bool(settings.match) != len(PARTS):
-            print(f"{FILE.name} was made on another machine. Write it without only= and match=.")
+        is_whole = len(parts) + bool(settings.match) == len(PARTS)
+        if not (here or is_whole or all(map(same_everywhere, now.keys() | then.keys()))):
+            print(f"{FILE.name} was made on another machine. Write it without only= and match=, or only=texts.")
             return _DIFFERS
-        write_hashes(FILE, describe_here(), {name: file[name] for name in file.keys() - then.keys()} | now)
+        made_on = describe_here() if is_whole else machine  # other parts stay those of the machine that made them
+        write_hashes(FILE, made_on, {name: file[name] for name in file.keys() - then.keys()} | now)
     elif not here:
         print(f"{FILE.name} was made on another machine: {machine}. This one: {describe_here()}.")
         print(f"Compared is only what rounding does not decide: {' '.join(SAME_EVERYWHERE)} without pictures")

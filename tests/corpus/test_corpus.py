@@ -74,11 +74,14 @@ def test_jobs_are_chosen_by_their_names(run: Run):
     assert said.endswith("gone: 1 items (records/open_drawer 1)\n  records/open_drawer/own/1/actions\n")
 
 
-def test_on_another_machine_only_texts_are_compared(run: Run):
+def test_on_another_machine_only_texts_are_compared_and_written_alone(run: Run):
     code, said = run(HASHES | {"records/open_drawer/own/1/actions": "dd"}, machine="another processor")
     assert (code, "was made on another machine: another processor" in said) == (0, True)
     assert run(HASHES | {"texts/help/all": "dd"})[0] == 1
-    assert run(HASHES, "only=texts", "write=true")[0] == 1
+    records = {name: value for name, value in HASHES.items() if name.startswith("records")}
+    assert run(records, "only=records", "write=true")[0] == 1
+    assert run({"texts/help/all": "dd"}, "only=texts", "write=true")[0] == 0
+    assert make_corpus.read_hashes(make_corpus.FILE) == ("another processor", HASHES | {"texts/help/all": "dd"})
 
 
 def test_items_without_their_folder_are_left_out(run: Run, monkeypatch: pytest.MonkeyPatch):

@@ -15,6 +15,7 @@ from types import ModuleType
 import pytest
 
 from unlatch.objects.procedural.catalog import GENERATORS
+from unlatch.simcore.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
 BENCHMARKS = ROOT / "benchmarks"
@@ -112,6 +113,19 @@ def test_results_of_another_seed_or_number_of_episodes_are_not_reused(learning: 
     assert make().run([training]) == []
     assert len(commands) == count  # nothing is made again
     assert make(seed=2).rows([training]) == make().rows([training.scaled(0.5)]) == []
+
+
+def test_without_a_fingerprint_nothing_is_collected_or_trained(
+    learning: ModuleType, runs_with_stub, monkeypatch: pytest.MonkeyPatch
+):
+    def refuse() -> dict[str, str]:
+        raise ConfigError("no fingerprint")
+
+    make, commands = runs_with_stub
+    monkeypatch.setattr("learning_runs.made_with", refuse)
+    with pytest.raises(ConfigError, match="no fingerprint"):
+        make().run(list(learning.list_tasks())[:1])
+    assert commands == []
 
 
 def test_a_larger_training_reuses_the_parts_of_a_smaller_one_and_an_equal_one_its_network(

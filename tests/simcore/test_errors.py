@@ -103,6 +103,12 @@ def test_a_close_name_takes_the_place_of_a_list_that_a_command_prints():
     assert describe_choices("xyz", []) == " Known: none."
 
 
+def test_of_many_names_none_of_which_is_close_the_command_is_named_that_lists_them():
+    names = [f"task_{number}" for number in range(31)]
+    assert describe_choices("xyz", names, listed_by="unlatch list tasks") == " `unlatch list tasks` lists all 31."
+    assert describe_choices("xyz", names[:30], listed_by="unlatch list tasks").startswith(" Known: task_0, ")
+
+
 @pytest.mark.parametrize(
     ("value", "high", "settings", "message"),
     [

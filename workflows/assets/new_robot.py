@@ -41,6 +41,7 @@ from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.reader import parse_xml, read_urdf
 from unlatch.solver.kinematics import Kinematics
 from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M
+from unlatch.workflows.episode.visual_views import find_stands
 from unlatch.workflows.viewing.picture import Overlay, SheetRow, compose_sheet, write_own_text, write_picture
 
 Array = np.ndarray
@@ -118,6 +119,8 @@ class NewRobot:
     """Remarks about values that must be looked up, by key."""
     mount: GripperMount | None = None
     """Where a gripper was put; None: the URDF has its own."""
+    copied_urdf: Path | None = None
+    """The changed copy of the URDF that the robot has; None: the user's file itself."""
     lines: list[str] = field(default_factory=list)
     """What the file lacks, and what was taken instead."""
 
@@ -156,7 +159,8 @@ def new_robot(urdf: Path, cfg: NewRobotCfg) -> NewRobot:
     write_picture(sheet, picture)
     used = {joint for arm in robot.arms for joint in (*arm.joints, *arm.gripper.joints)}
     still = [joint.name for joint in model.joints.values() if joint.moves and joint.name not in used]
-    return NewRobot(robot, yaml_file, picture, shares, still, remarks, source.mount, lines)
+    copied = made if source.is_made else None
+    return NewRobot(robot, yaml_file, picture, shares, still, remarks, source.mount, copied, lines)
 
 
 @contextmanager
@@ -376,6 +380,8 @@ def _draw_rows(robot: RobotCfg) -> list[SheetRow]:
         loaded = Robot(world, robot, model_path(robot), T_world_root=base_pose(robot))
         for arm in loaded.arms.values():
             arm.reset(arm.cfg.home, gripper_m=arm.cfg.gripper.max_width_m)
+        for low, high in find_stands(loaded):
+            world.add_box("stand", size_m=high - low, T_world_box=Pose.from_translation(0.5 * (low + high)))
         corners = np.array([loaded.body.link_aabb(link) for arm in robot.arms for link in arm.forbidden_links])
         views = [
             framing_camera(corners.reshape(-1, 3), side, fov_deg=40.0, margin=1.3)

@@ -217,7 +217,7 @@ DEBUG = "--debug"
 """Flag of every command: whole tracebacks are printed."""
 
 
-def run_guarded(function: Callable[[], int], *, debug: bool = False) -> int:
+def run_guarded(function: Callable[[], int | None], *, debug: bool = False, usage: str | None = None) -> int:
     """Runs a command; an error of ours becomes one line on stderr.
 
     If an exception in the code of a user caused it, such as in a plugin that cannot be loaded, its frames there follow.
@@ -225,15 +225,19 @@ def run_guarded(function: Callable[[], int], *, debug: bool = False) -> int:
     objects, has a bug. If there are none, it is a bug of Unlatch, and the exception is raised.
 
     Args:
-        function: The command.
+        function: The command; None as its exit code is 0.
         debug: Whether the whole traceback of every exception is printed.
+        usage: What `--help` prints in place of a run, of a program that reads its own arguments.
 
     Returns:
         The exit code: that of the command; after an error of ours the `exit_code` of the error, `BAD_INPUT` if it has
         none; `FAILED` after a bug in the code of a user; `INTERRUPTED` after Ctrl-C.
     """
+    if usage is not None and {"-h", "--help"} & set(sys.argv[1:]):
+        print_line(usage.strip())
+        return OK
     try:
-        return function()
+        return function() or OK
     except KeyboardInterrupt:
         return _end_interrupted()
     except BrokenPipeError:

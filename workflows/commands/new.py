@@ -207,6 +207,8 @@ def _write_robot(words: Sequence[str], pairs: Sequence[str]) -> int:
     if made.still:
         more = f" and {len(made.still) - _MOST_NAMED} more" if len(made.still) > _MOST_NAMED else ""
         print_line(f"held still: {', '.join(made.still[:_MOST_NAMED])}{more}")
+    if made.copied_urdf is not None:
+        print_line(f"the robot has a copy of the file, changed or with what it leaves out: {made.copied_urdf}")
     print_line(f"look up in the data sheet: {', '.join(made.remarks)}")
     print_line(f"wrote {made.yaml_file} and {made.picture}; check the picture, then:")
     where = f"robot={name} --config-dir {path_word(cfg.out)}"

@@ -577,7 +577,8 @@ class Judge:
         loads, limit_n = self._scene.loads[run.arm], run.rule.finger_force_limit_n
         force_n = float(np.asarray(loads.force_sustained_n.get_value()))
         arm = self._scene.robot.arms[run.arm]
-        if run.skill.phase is Phase.follow and arm.gripper_opening_m > arm.gripper_target_m + _HELD_M:
+        holds = not run.skill.closed_gripper and arm.gripper_opening_m > arm.gripper_target_m + _HELD_M
+        if run.skill.phase is Phase.follow and holds:
             run.pressed_n = max(run.pressed_n or 0.0, float(np.asarray(loads.force_mean_n.get_value())))
         if force_n > limit_n and not run.overloaded:
             run.overloaded = True

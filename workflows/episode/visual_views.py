@@ -11,6 +11,8 @@ import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg, Scenery
 from unlatch.robots.hand_shape import hand_shape, tool_frame
+from unlatch.robots.models import model_path
+from unlatch.robots.robot import Robot
 from unlatch.simcore.cache import LRUCache
 from unlatch.simcore.geometry import Pose, rpy_from_matrix
 from unlatch.simcore.recording.json_values import plain
@@ -30,6 +32,7 @@ from unlatch.simcore.sim.visuals.appearance import (
 )
 from unlatch.simcore.sim.visuals.pictures import framing_camera
 from unlatch.simcore.sim.visuals.visual_shapes import Light
+from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.tasks.layout import TABLE, sample_layout
 from unlatch.workflows.episode.assets import load_assets, with_derived_task
 from unlatch.workflows.episode.distractors import DISTRACTORS
@@ -58,6 +61,8 @@ SCENERY = "scenery"
 _MAX_ROOM = 1_000_000_000
 _MOUNT_M = 0.006
 _WIDEST_MOUNT_M = 0.45
+_FLOATS_M = 0.01
+"""A foot this far above the table does not stand on it [m]."""
 
 
 class Room:
@@ -138,9 +143,27 @@ class RoomView(AttributeView):
         self._room.number = int(values[0])  # it is built once all rules have fired
 
 
+def find_stands(robot: Robot) -> list[tuple[Array, Array]]:
+    """Returns the lowest and the highest corner of a stand, (3,) each [m], below each arm that would float otherwise.
+
+    An arm floats whose foot is above the table, with nothing of the robot below it.
+    """
+    body, model = robot.body, read_urdf(model_path(robot.cfg))
+    found: dict[tuple[float, ...], tuple[Array, Array]] = {}
+    for link in (arm.base_link for arm in robot.cfg.arms):
+        boxes = [body.link_aabb(each) for each in (link, *(joint.parent for joint in model.joints_above(link)))]
+        boxes = [box for box in boxes if np.all(box[0] < box[1])]  # a link without shapes has none
+        if boxes and (lowest := min(boxes, key=lambda box: float(box[0, 2])))[0, 2] > _FLOATS_M:
+            low, high = lowest
+            found[tuple(low)] = np.array([*low[:2], 0.0]), np.array([*high[:2], low[2]])
+    return list(found.values())  # arms on one body have one stand
+
+
 def _add_mounts(scene: EpisodeScene, room: RoomBuilder, material: Material) -> None:
-    """Adds a plate below the foot of each arm that stands on the table."""
+    """Adds a plate below the foot of each arm that stands on the table, and a stand below one that is above it."""
     body = scene.robot.body
+    for (x, y, z), (far_x, far_y, top) in find_stands(scene.robot):
+        room.box("robot_mount", material, (x, y, z), (far_x, far_y, top))
     for arm in scene.robot.cfg.arms:
         foot: Pose = body.link_pose(arm.base_link)
         if abs(foot.p[2]) > 0.01:

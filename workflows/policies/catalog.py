@@ -287,7 +287,8 @@ def check_server_keys(policy: Any, action: ActionCfg, observation: ObservationCf
     if keys and not (isinstance(policy, str) and parse_spec(policy)[0] in CHUNKED):
         raise ConfigError(
             f"{keys[0]} has no effect: the policy is no server that answers with chunks of actions. Expected "
-            "policy=openpi://host:port or policy=lerobot://host:port/type/checkpoint. Remove the key.",
+            "policy=openpi://host:port or policy=lerobot://host:port/type/checkpoint. Remove the key, or an experiment "
+            "that states it for such a server, as droid and libero do.",
             key=keys[0].partition("=")[0],
         )
 

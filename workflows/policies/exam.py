@@ -44,7 +44,10 @@ logger = logging.getLogger(__name__)
 
 SUITE = Path(__file__).with_name("articulated_v1.yaml")
 SCENES = Path(__file__).with_name("articulated_v1_scenes.yaml")
-"""Hashes of the first scene by task; perturbations are drawn apart from it."""
+"""Hashes of the first scene by task, and by cell where it is another one.
+
+Perturbations are drawn apart from it, but a search for a layout takes the first one that plans, and where an object is
+moved, that may be another one."""
 RESULT, PAGE = "exam.json", "index.html"
 CLIPS = "clips"
 """Folder with a clip of the first episode of every task."""
@@ -310,7 +313,6 @@ def make_result(cfg: ExamCfg, policy: str, own: Sequence[str], out: Path) -> dic
     """
     suite, cells = read_suite(), list_cells(_without_shard(cfg))
     rows = [_measure(cell, DataSet.open(out / cell.name)) for cell in cells]
-    known = yaml.safe_load(SCENES.read_text(encoding="utf-8"))
     header = DataSet.open(out / cells[0].name).header["config"]
     groups = {
         "tier": {tier: [row for row in rows if row["tier"] == tier and not row["level"]] for tier in suite["tiers"]},
@@ -332,12 +334,18 @@ def make_result(cfg: ExamCfg, policy: str, own: Sequence[str], out: Path) -> dic
         "fingerprint": suite["fingerprint"],
         "suite_sha256": hashlib.sha256(SUITE.read_bytes()).hexdigest(),
         "code": dict(CodeVersions.of(header).packages),
-        "other_scenes": [row["cell"] for row in rows if row["scene"] != known.get(row["task"])],
+        "other_scenes": list_other_scenes(rows),
         "plain": _join(row for row in rows if not row["level"]),
         "perturbed": _join(row for row in rows if row["level"]),
         **{key: {name: _join(found) for name, found in group.items() if found} for key, group in groups.items()},
         "cells": rows,
     }
+
+
+def list_other_scenes(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Returns the names of the cells, of rows of a result, whose first scene is not that of the exam."""
+    known = yaml.safe_load(SCENES.read_text(encoding="utf-8"))
+    return [row["cell"] for row in rows if row["scene"] != known.get(row["cell"], known.get(row["task"]))]
 
 
 def _measure(cell: Cell, data_set: DataSet) -> dict[str, Any]:

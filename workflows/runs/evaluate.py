@@ -90,7 +90,7 @@ def evaluate(
     workers: int | None = None,
     observation: ObservationCfg | Mapping[str, Any] | None = None,
     action: ActionCfg | Mapping[str, Any] | None = None,
-    success_when: SuccessWhen | None = None,
+    success_when: SuccessWhen | str | None = None,
     end_at_violation: bool | None = None,
     batch: bool | None = None,
     progress: OnProgress = None,

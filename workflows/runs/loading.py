@@ -6,16 +6,23 @@ import logging
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
+from enum import Enum
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, get_type_hints
 
 from omegaconf import DictConfig, OmegaConf
 
 from unlatch.configs.composition import Request, compose_config, to_plain
 from unlatch.configs.config_files import group_names
-from unlatch.configs.dataclass_reader import check_chain_form, read_dataclass, refuse_repeated_keys, wrong_type
+from unlatch.configs.dataclass_reader import (
+    check_chain_form,
+    read_dataclass,
+    refuse_repeated_keys,
+    split_optional,
+    wrong_type,
+)
 from unlatch.configs.schema import EpisodeCfg, check_episode, find_info_files, hand_notices
-from unlatch.simcore.errors import ConfigError, unknown_key
+from unlatch.simcore.errors import ConfigError, unknown_key, unknown_name
 from unlatch.simcore.files import user_path
 from unlatch.workflows.runs.schema import CollectCfg
 
@@ -188,12 +195,26 @@ def _check_parts(composed: DictConfig, known: list[str]) -> None:
             raise wrong_type(str(key), value, "a mapping")
 
 
+def _read_member(key: str, hint: Any, value: Any) -> Any:
+    """Returns the member of an enumeration that a text names, where a field holds one; other values as they are."""
+    kind = split_optional(hint)[0]
+    if not (isinstance(value, str) and isinstance(kind, type) and issubclass(kind, Enum)) or isinstance(value, kind):
+        return value
+    if value not in kind.__members__:
+        raise unknown_name(value, "a known value", where=key, known=list(kind.__members__))
+    return kind[value]
+
+
 def config_as(schema: type[T], cfg: EpisodeCfg, **changes: Any) -> T:
     """Returns a configuration of another kind that shares its fields with `cfg`; `changes` other than None are set.
 
+    A text stands for the value of an enumeration, as on the command line.
+
     Raises:
-        ConfigError: A value is out of its range.
+        ConfigError: A value is out of its range, or no value of an enumeration.
     """
+    hints = get_type_hints(schema)
+    changes = {key: _read_member(key, hints.get(key), value) for key, value in changes.items()}
     names = {item.name for item in fields(schema)}
     shared = {item.name: getattr(cfg, item.name) for item in fields(cfg) if item.name in names}
     return schema(**{**shared, **{key: value for key, value in changes.items() if value is not None}})

@@ -36,7 +36,7 @@ class ActedItem:
     item: SceneObject
     """The object."""
     link: str
-    """Link of the object that is acted on."""
+    """Link of the object that is acted on: that of the part, or of the fixed handle that the hand holds."""
     point_key: str
     """Array of the record, (T+1, 3): the point that the hand acts on, in the world frame [m]."""
     arm_key: str
@@ -65,8 +65,11 @@ def find_acted_part(shown: RecordedWorld, skill: int) -> ActedItem:
     else:
         point = _HELD_AT if entry.get("finger_contact_required", True) else _PUSHED_AT
         link, key = item.asset.articulation.part(part).link, f"keypoints.{entry['object']}.{part}.{point}"
+    arm_key = f"robots.{cfg.robot.name}.{arm.name}"
+    if "link" in entry:
+        link, key = entry["link"], f"{arm_key}.tcp_position"
     fingers = frozenset(f"{cfg.robot.name}/{name}" for name in arm.cfg.gripper.finger_links)
-    return ActedItem(item, link, key, f"robots.{cfg.robot.name}.{arm.name}", fingers)
+    return ActedItem(item, link, key, arm_key, fingers)
 
 
 Array = np.ndarray
@@ -229,7 +232,8 @@ def choose_view(shown: RecordedWorld, *, whole_robot: bool, aspect: float) -> Lo
         subjects += [Subject(frame, acted.fingers, acted.label) for frame in frames]
         # a closed part shows its face alone: it should be seen before it opens
         subjects += [Subject(frame, acted.fingers, acted.label, in_contact=False) for frame in (0, last)]
-        motions.append((arrays[acted.point_key][0], arrays[acted.point_key][frames[-1]]))
+        if "link" not in shown.record.skills[skill]:  # a fixed handle does not move
+            motions.append((arrays[acted.point_key][0], arrays[acted.point_key][frames[-1]]))
         near.append(arrays[f"{acted.arm_key}.tcp_position"][frames])
         for frame in (0, *frames, last):
             shown.show(frame)

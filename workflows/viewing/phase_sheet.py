@@ -16,7 +16,7 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.skills.commands import Phase
 from unlatch.skills.mechanism_steps import press_of
-from unlatch.tasks.language import PRESS, fill_in, part_words
+from unlatch.tasks.language import PRESS, Manner, fill_in, part_words
 from unlatch.workflows.runs.progress import StepProgress
 from unlatch.workflows.viewing import phase_moments
 from unlatch.workflows.viewing.best_view import Subject, choose_best_view, find_acted_part
@@ -361,6 +361,7 @@ def _choose_camera(
             continue
         shown.show(frame)
         corners.append(np.clip(acted.item.body.link_aabb(acted.link), middle - around, middle + around))
+        corners += [acted.item.body.link_aabb(link) for link in ([] if near else _list_goal_links(shown, skill))]
     points = [
         record.arrays[f"{acted.arm_key}.tcp_position"][[moment.frame for moment in moments]],
         record.arrays[f"{acted.arm_key}.ee_position"][frames],
@@ -375,6 +376,22 @@ def _choose_camera(
         fov_deg=_FOV_DEG,
         aspect=TILE_PX[0] / TILE_PX[1],
     )
+
+
+def _list_goal_links(shown: RecordedWorld, skill: int) -> list[str]:
+    """Returns the links of other parts of a skill's object that the goal names: a pedal is pressed to open a lid."""
+    entry = shown.record.skills[skill]
+    articulation = shown.episode.scene.objects[entry["object"]].asset.articulation
+    acted = {(each["object"], each["part"]) for each in shown.record.skills}
+    return [
+        articulation.part(goal["part"]).link
+        for goal in _list_goals_of_parts(shown.record)
+        if goal["object"] == entry["object"] and (goal["object"], goal["part"]) not in acted
+    ]
+
+
+def _list_goals_of_parts(record: EpisodeRecord) -> list[Mapping[str, Any]]:
+    return [goal for goal in record.goal.get("conditions", []) if "joint_index" in goal]
 
 
 def _draw_last_state(shown: RecordedWorld, *, smooth: bool) -> Section:
@@ -431,15 +448,20 @@ def _section_title(shown: RecordedWorld, skill_round: phase_moments.SkillRound, 
         opening = abs(entry["s0"] - entry["s_closed"])
         press = press_of(asset, asset.articulation.part(part), opening)
         name, part = (name, part) if press is None else (PRESS, press.at.name)
+    words = part_words(asset, part)
+    if name == "close" and words.manner is Manner.press:
+        name = PRESS
     thing = "{object}" if part is None else "{part} of the {object}"
-    (words,) = fill_in([f"{name}{arm}: {thing}"], part_words(asset, part))
+    if "link" in entry:  # the hand holds a fixed handle while the other arm moves the part
+        thing = "handle of the {object}"
+    (title,) = fill_in([f"{name}{arm}: {thing}"], words)
     several = f", turn {skill_round.number} of {skill_round.count}" if skill_round.count > 1 else ""
     strategy = f", strategy {entry['strategy']}" if entry.get("strategy") else ""
     # fingertips that drag a part press on it
     forces = [
         f", {key.partition('_')[0]} {entry[key]:.0f} N" for key in ("press_force_n", "grip_force_n") if key in entry
     ]
-    return f"{words}{several}{strategy}{''.join(forces[:1])}"
+    return f"{title}{several}{strategy}{''.join(forces[:1])}"
 
 
 def _describe_opening(shown: RecordedWorld, skill: int, frame: int, failed_phase: Phase | None) -> str:
@@ -459,8 +481,8 @@ def _finger_openings(shown: RecordedWorld, skill: int) -> Array:
 
 
 def _opening_curves(shown: RecordedWorld, rounds: Sequence[phase_moments.SkillRound], end: int) -> Iterator[Curve]:
-    """Yields the openings of the parts that were acted on, each once, and of fingers that failed to grasp."""
-    entries = [shown.record.skills[item.skill] for item in rounds]
+    """Yields the openings of parts that were acted on or that the goal names, and of fingers that failed to grasp."""
+    entries = [*(shown.record.skills[item.skill] for item in rounds), *_list_goals_of_parts(shown.record)]
     for entry in {(entry["object"], entry["part"]): entry for entry in entries}.values():
         openings, unit = _openings(shown, entry)
         most = _format_opening(float(np.max(openings[:end])), unit)
@@ -476,9 +498,10 @@ def _opening_curves(shown: RecordedWorld, rounds: Sequence[phase_moments.SkillRo
 def _openings(shown: RecordedWorld, entry: Mapping[str, Any]) -> tuple[Array, str]:
     """Returns how far the part of a skill is open in every frame, (T+1,), and the unit."""
     body, openings = shown.episode.scene.objects[entry["object"]].body, phase_moments.part_openings(shown.record, entry)
-    if entry["joint"] is None:
+    if entry["part"] is None:
         return openings, "m"
-    return openings, "m" if body.joint(entry["joint"]).prismatic else "rad"
+    joint = shown.episode.scene.objects[entry["object"]].asset.articulation.part(entry["part"]).joint
+    return openings, "m" if body.joint(joint).prismatic else "rad"
 
 
 def _format_opening(opening: float, unit: str) -> str:

@@ -16,7 +16,7 @@ import scipy
 
 from unlatch.simcore.cache import arrays_key, kept_arrays
 from unlatch.simcore.cameras import Pinhole
-from unlatch.simcore.errors import WorldError
+from unlatch.simcore.errors import AssetError, WorldError
 from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.meshes.mesh_reader import SurfaceMesh, read_mesh
 from unlatch.simcore.meshes.shape_surface import primitive_mesh
@@ -371,13 +371,20 @@ def shape_surface(body: Body, shape: VisualShape) -> SurfaceMesh:
     """Returns the surface of a shape in its own frame, before `shape_scale`.
 
     Raises:
-        AssetError: A mesh file cannot be read.
+        AssetError: A mesh file cannot be read, or has no triangle.
         WorldError: The shape is of a kind that has no triangles.
     """
     if body.surface is not None:
         return body.surface
     if shape.kind == p.GEOM_MESH:
-        return read_mesh(Path(shape.path), allow_empty=True, with_shading=True)
+        surface = read_mesh(Path(shape.path), allow_empty=True, with_shading=True)
+        if not len(surface.mesh.faces):
+            raise AssetError(
+                f"{shape.path}: the mesh of '{body.name}' has no triangle. Expected a surface. Export it again, or "
+                "remove its <visual> from the URDF.",
+                path=str(shape.path),
+            )
+        return surface
     mesh = bullet_primitive_mesh(body, shape)
     return SurfaceMesh(mesh, corner_uvs=_span_texture(mesh, box=shape.kind == p.GEOM_BOX))
 

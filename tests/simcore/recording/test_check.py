@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -188,6 +189,10 @@ class TestVerdict:
             ),
             (attempt({"first_violation": VIOLATION}), [f"{OPEN} first_violation=.* exceed the threshold nowhere"]),
             (attempt({"success_threshold": None}), ["it cannot be checked, because its values do not fit together: T"]),
+            (
+                replace(attempt(), layout={"objects": {}, "q_home": {"right": [0.0]}}),
+                ["layout.q_home of episode.json is of right, state.npz has "],
+            ),
             # an attempt that was broken off is consistent
             (stopped("plan_infeasible", skill={**LATE, "success": False, "s0": 0.8, "s_end": 0.8}), []),
         ],

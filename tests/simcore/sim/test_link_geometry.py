@@ -1,8 +1,10 @@
 """Arrays for a graphics card: the triangles of the shapes with few vertices, and fewer far from the camera."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
+import pybullet
 import pytest
 import scipy
 import trimesh
@@ -11,7 +13,7 @@ from scipy.spatial import cKDTree
 from unlatch.robots.catalog import load_robot
 from unlatch.robots.models import drawn_model_path
 from unlatch.simcore.cameras import Pinhole
-from unlatch.simcore.errors import WorldError
+from unlatch.simcore.errors import AssetError, WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, creased_normals, draw_surface_points
 from unlatch.simcore.sim.renderers.link_geometry import (
@@ -24,6 +26,7 @@ from unlatch.simcore.sim.renderers.link_geometry import (
     nearest_distance,
     pixel_size,
     shape_geometry,
+    shape_surface,
     simplify_shape,
 )
 from unlatch.simcore.sim.renderers.pygfx import PygfxRenderer
@@ -270,3 +273,11 @@ def test_transparent_shapes_are_drawn_with_all_triangles(panda_world):
     renderer.render(world, request_from(9.0))
     full = sum(len(shape_geometry(world.bodies["panda"], shape).faces) for shape in world.bodies["panda"].visual_shapes)
     assert before < full < drawn_triangles(renderer)
+
+
+def test_a_mesh_without_triangles_is_named_with_what_to_do(tmp_path):
+    (tmp_path / "points.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\n")
+    shape = SimpleNamespace(kind=pybullet.GEOM_MESH, path=str(tmp_path / "points.obj"))
+    body = SimpleNamespace(name="arm", surface=None)
+    with pytest.raises(AssetError, match=r"points\.obj: the mesh of 'arm' has no triangle.*remove its <visual>"):
+        shape_surface(body, shape)

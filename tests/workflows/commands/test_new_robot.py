@@ -148,7 +148,7 @@ def two_drawers(folder: Path) -> list[str]:
 @pytest.mark.slow
 def test_what_is_written_is_a_robot_and_is_not_replaced(tmp_path, run_command):
     code, out, _ = run_command("new", "robot", XARM, "name=mine", f"out={tmp_path}")
-    assert (code, "reaches" in out) == (0, True)
+    assert (code, "reaches" in out, "a copy of the file" in out) == (0, True, False)
     assert (tmp_path / "robot" / "mine.png").stat().st_size > 10_000
     assert load("open_drawer", "robot=mine", config_dirs=[tmp_path]).robot.urdf == urdf_reference(XARM)
     code, _, err = run_command("new", "robot", XARM, "name=mine", f"out={tmp_path}")
@@ -162,6 +162,7 @@ def test_an_arm_without_a_gripper_gets_one_and_opens_a_drawer(tmp_path, run_comm
     assert code == 0
     assert "robotiq_2f85 on lbr_iiwa_link_7: at (0, 0, 45) mm, along +z" in out
     assert "look up in the data sheet: max_acceleration, armature, stiffness\n" in out
+    assert f"a copy of the file, changed or with what it leaves out: {tmp_path / 'robot' / 'iiwa.urdf'}\n" in out
     (arm,) = load("open_drawer", "robot=iiwa", config_dirs=[tmp_path]).robot.arms
     assert arm.gripper == load_robot("ur5e").arms[0].gripper
     assert not set(arm.forbidden_links) & set(arm.gripper.finger_links)

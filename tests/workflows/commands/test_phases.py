@@ -10,9 +10,11 @@ from PIL import Image
 from tests.objects.builders import generated
 from unlatch.simcore.errors import count_noun
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.urdf.model import movable_joints
 from unlatch.skills.commands import Phase
 from unlatch.tasks.language import Manner, PartWords
 from unlatch.workflows.viewing import phase_sheet as phase_pictures
+from unlatch.workflows.viewing.best_view import find_acted_part
 from unlatch.workflows.viewing.phase_moments import SkillRound, find_rounds, part_openings
 from unlatch.workflows.viewing.phase_sheet import TILE_PX, Curve, PhaseSheet, Section, Tile, draw_sheet, fitting_font
 from unlatch.workflows.viewing.scene_picture import open_record
@@ -168,12 +170,47 @@ def test_the_title_of_a_round_names_the_strategy_and_the_force_of_the_hand(monke
         ("button_microwave", 0.0, "press: button of the microwave"),
         ("button_microwave", 0.5, "close: door of the microwave"),
         ("push_latch_cabinet", 0.0, "press: door of the cabinet"),
+        ("pedal_bin", 0.3, "press: pedal of the bin"),
         ("microwave", 0.0, "close: door of the microwave"),
     ],
 )
-def test_the_title_of_a_round_names_the_button_that_is_pressed(category, s0, said):
-    entry = {"name": "close", "part": "door", "s0": s0, "s_closed": 0.0}
+def test_the_title_of_a_round_names_what_is_pressed(category, s0, said):
+    entry = {"name": "close", "part": "pedal" if category == "pedal_bin" else "door", "s0": s0, "s_closed": 0.0}
     assert title_of(entry, generated(category, 1)) == said
+
+
+def test_a_hand_that_holds_a_fixed_handle_is_shown_at_the_handle():
+    entry = {"name": "hold", "arm": "right", "part": "lid", "link": "box", "object": "box"}
+    asset = generated("light_box", 1)
+    assert title_of(entry, asset) == "hold, right arm: handle of the box"
+    arm = SimpleNamespace(name="right", cfg=SimpleNamespace(gripper=SimpleNamespace(finger_links=["finger"])))
+    scene = SimpleNamespace(
+        robot=SimpleNamespace(arm=lambda _: arm), objects={"box": SimpleNamespace(asset=asset, body=None)}
+    )
+    cfg = SimpleNamespace(robot=SimpleNamespace(name="two"), skills=[SimpleNamespace(arm="right")])
+    shown = SimpleNamespace(episode=SimpleNamespace(cfg=cfg, scene=scene), record=SimpleNamespace(skills=[entry]))
+    acted = find_acted_part(shown, 0)
+    assert (acted.link, acted.point_key) == ("box", "robots.two.right.tcp_position")
+
+
+def test_the_lid_that_a_pedal_opens_is_shown_with_the_pedal():
+    asset = generated("pedal_bin", 1)
+    names = movable_joints(asset.model)
+    parts = {name: asset.articulation.part(name) for name in ("pedal", "lid")}
+    made = record((0, Phase.transit, 10), (0, Phase.approach, 10))
+    made.arrays["objects.bin.joint_positions"] = np.full((made.n_actions + 1, len(names)), 0.2)
+    pedal, lid = (
+        {"object": "bin", "part": name, "joint_index": names.index(part.joint), "s_closed": 0.0, "s_open": 1.0}
+        for name, part in parts.items()
+    )
+    made.skills = [{"name": "close", "joint": parts["pedal"].joint, **pedal}]
+    made.goal = {"conditions": [{**lid, "kind": "open_fraction", "value": 0.9}]}
+    body = SimpleNamespace(joint=lambda _: SimpleNamespace(prismatic=False))
+    scene = SimpleNamespace(objects={"bin": SimpleNamespace(asset=asset, body=body)})
+    shown = SimpleNamespace(record=made, episode=SimpleNamespace(scene=scene))
+    assert phase_pictures._list_goal_links(shown, 0) == [parts["lid"].link]
+    curves = phase_pictures._opening_curves(shown, find_rounds(made), 20)
+    assert [curve.label for curve in curves] == ["pedal, up to 0.20 rad", "lid, up to 0.20 rad"]
 
 
 @pytest.mark.parametrize("s_open", [1.5, -1.5])

@@ -200,6 +200,7 @@ def make_skill(part: str = "door", *, arm: str = "left", arms: tuple[str, ...] =
         context=SimpleNamespace(arm=SimpleNamespace(name=arm), robot=SimpleNamespace(arms=dict.fromkeys(arms))),
         success_rule=rule,
         touched_link=None,
+        closed_gripper=False,
         executes=True,
         declare_conditions=lambda cfg, assets: [],
         phase=Phase.follow,

@@ -207,6 +207,14 @@ class TestWeakGrips:
         stage.frame()
         assert run.pressed_n is None
 
+    def test_fingers_that_push_while_they_are_closed_are_not_weak(self):
+        stage, run = Stage.started()
+        stage.skills[0].closed_gripper = True
+        stage.robot.arms["left"].gripper_opening_m = 0.02  # the part pushes them open
+        stage.loads["left"].force_mean_n.n = 0.2
+        stage.frame()
+        assert run.pressed_n is None
+
     def test_the_largest_force_of_a_frame_is_kept(self):
         stage, run = Stage.started()
         stage.robot.arms["left"].gripper_opening_m = 0.02

@@ -23,6 +23,7 @@ from unlatch.workflows.policies.exam import (
     ExamCfg,
     hash_scene,
     list_cells,
+    list_other_scenes,
     load_cell,
     read_suite,
 )
@@ -41,7 +42,12 @@ def test_the_suite_has_24_tasks_in_three_tiers_and_eight_axes_of_three_levels():
     assert {(cell.axis, cell.level) for cell in cells if cell.level} == {
         (axis, level) for axis in read_suite()["axes"] for level in (1, 2, 3)
     }
-    assert set(yaml.safe_load(SCENES.read_text())) == {cell.task for cell in plain}
+    moved = {cell.name for cell in cells if cell.axis == "pose"}
+    assert (
+        {cell.task for cell in plain}
+        <= set(yaml.safe_load(SCENES.read_text()))
+        <= {cell.task for cell in plain} | moved
+    )
 
 
 def test_shards_share_the_cells_and_seen_and_unseen_tasks_have_other_objects():
@@ -132,6 +138,24 @@ def test_another_robot_has_the_scenes_of_the_exam(tmp_path):
             env.reset()
             env.finish()
             assert hash_scene(env.record()) == known[cell.task]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["take_from_refrigerator/plain", "take_from_refrigerator/pose-1"])
+def test_a_moved_object_with_another_layout_has_a_scene_of_the_exam(name, tmp_path):
+    (cell,) = (cell for cell in list_cells(ExamCfg()) if cell.name == name)
+    with contextlib.closing(make_env_of(load_cell(cell, "random", [], tmp_path))) as env:
+        env.reset()
+        env.finish()
+        row = {"cell": cell.name, "task": cell.task, "scene": hash_scene(env.record())}
+    assert list_other_scenes([row]) == []
+    assert list_other_scenes([{**row, "scene": "0"}]) == [name]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "benchmarks" / "exam").glob("*.json")), ids=lambda path: path.stem)
+def test_a_row_of_the_leaderboard_has_the_scenes_of_the_exam(path):
+    result = json.loads(path.read_text())
+    assert result["other_scenes"] == list_other_scenes(result["cells"]) == []
 
 
 @pytest.mark.slow

@@ -1,0 +1,23 @@
+"""Which end of a joint's range counts as closed."""
+
+import pytest
+
+from unlatch.objects.annotate.joints import joint_ends
+from unlatch.objects.annotate.source import ObjectGeometry, read_source
+
+BODY = '<visual><origin xyz="0.22 0 0"/><geometry><box size="0.4 0.4 0.2"/></geometry></visual>'
+KNOB = '<visual><geometry><box size="0.03 0.01 0.05"/></geometry></visual>'
+URDF = """<robot name="stove"><link name="body">{body}</link><link name="knob">{knob}</link>
+<joint name="turn" type="revolute"><parent link="body"/><child link="knob"/><axis xyz="1 0 0"/>
+<limit lower="{lower}" upper="{upper}" effort="1" velocity="1"/></joint></robot>"""
+
+
+@pytest.mark.parametrize("body", [BODY, ""], ids=["with its body", "alone"])
+@pytest.mark.parametrize(("lower", "upper", "opened"), [(-1.5, 0.0, -1.5), (0.0, 1.5, 1.5)])
+def test_a_knob_is_closed_where_its_file_draws_it_at_one_end_with_and_without_its_body(
+    body, lower, upper, opened, tmp_path
+):
+    file = tmp_path / "mobility.urdf"
+    file.write_text(URDF.format(body=body, knob=KNOB, lower=lower, upper=upper))
+    geometry = ObjectGeometry(read_source(file))
+    assert joint_ends(geometry, geometry.model.joints["turn"]) == (0.0, opened)
