@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from unlatch.simcore.catalogs import EXPORTERS
 from unlatch.simcore.errors import ConfigError, count_noun
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.simcore.recording.export.config import HubCfg
-from unlatch.simcore.recording.export.exporter import ExportReport
+from unlatch.simcore.recording.export.exporter import ExportReport, HubCfg
 from unlatch.workflows.cli.arguments import read_camera_arguments, read_pairs, split_paths
 from unlatch.workflows.cli.terminal import FAILED, INTERRUPTED, OK, command, print_line, print_note, relative_path
 from unlatch.workflows.images.export import DEFAULT_FORMAT, HUB_KEYS, LabelCfg, export_data_set, label
