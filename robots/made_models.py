@@ -23,15 +23,12 @@ from pathlib import Path
 import numpy as np
 import pybullet_data
 
+from unlatch.robots.changed_models import RepairedInertias, changed_model, distribution_file, example_robot_urdf
 from unlatch.robots.models import (
     INERTIA_KEYS,
-    RepairedInertias,
     align_inertias,
     arm_joints,
     cached_model,
-    changed_model,
-    distribution_file,
-    example_robot_urdf,
     model_with_meshes,
     panda_urdf,
     repair_inertias,
