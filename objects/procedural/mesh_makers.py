@@ -22,8 +22,6 @@ Profile = list[tuple[float, float]]
 
 _CREASE_RAD = float(np.radians(56.0))
 """Angle between triangles from which their edge is sharp: a bevel of two quarters is smooth."""
-_MIXERS = np.array([73856093, 19349663, 83492791, 2971215073, 433494437, 6700417, 1299709, 15485863]) * 2654435761
-"""Odd factors that make one number, modulo 2 to the 64, of the values of a corner."""
 _DIGITS = 6
 """Values are rounded to this, because machines differ in the last digits."""
 
@@ -80,11 +78,6 @@ class Surface:
     def scaled(self, x: float, y: float, z: float) -> Surface:
         """Returns the surface with factors on its coordinates, which are above 0."""
         return replace(self, corners=self.corners * np.array([x, y, z]))
-
-    def in_picture(self, low: tuple[float, float], high: tuple[float, float]) -> Surface:
-        """Returns the surface with its places in a part of the picture, given by two corners."""
-        a, b = np.array(low), np.array(high)
-        return replace(self, uvs=a + self.uvs * (b - a))
 
     def textured(self) -> TexturedMesh:
         """Returns one vertex for each different corner, with smooth normals between faces of less than 56 degrees."""

@@ -15,7 +15,8 @@ from unlatch.workflows.images.export import DEFAULT_FORMAT, HUB_KEYS, LabelCfg, 
 from unlatch.workflows.images.render import RenderWork, prepare_render
 from unlatch.workflows.images.render_config import RenderCfg
 from unlatch.workflows.images.render_job import RenderOutcome
-from unlatch.workflows.runs.progress import Interruption, Progress, StepProgress
+from unlatch.workflows.runs.progress import Interruption, Progress
+from unlatch.workflows.runs.step_progress import StepProgress
 
 if TYPE_CHECKING:
     from unlatch.configs.composition import Request

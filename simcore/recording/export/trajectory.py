@@ -24,6 +24,7 @@ from unlatch.simcore.recording.export.columns import (
     ObservationColumns,
     Part,
     convert_rotations,
+    describe_convention,
     join_columns,
     prefix_names,
     read_array,
@@ -461,7 +462,7 @@ class ExportSource:
             robot=first.robot,
             names={key: column.names for key, column in first.columns.items()},
             shapes={key: column.values.shape[1:] for key, column in first.columns.items()},
-            convention=self.cfg.convention(),
+            convention=describe_convention(self.cfg),
             cameras=self._sizes,
         )
 
