@@ -40,6 +40,7 @@ SIDE_PRODUCTS = (
     "unlatch.simcore.recording.export.lerobot",
     "unlatch.simcore.sim.annotators.",
     "unlatch.simcore.sim.renderers.",
+    "unlatch.simcore.sim.visuals.kept_shapes",
     "unlatch.skills.carrying",
     "unlatch.skills.pick",
     "unlatch.skills.place",
