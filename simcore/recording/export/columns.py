@@ -12,7 +12,7 @@ import scipy
 
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.geometry import Array, Pose
-from unlatch.simcore.recording.export.config import ActionSource, ExportCfg, RotationForm, StateKind
+from unlatch.simcore.recording.export.config import ExportCfg, RotationForm, StateKind
 from unlatch.simcore.recording.modality import PointSource, PointSurface
 from unlatch.simcore.recording.observed_scene import (
     ActedPart,
@@ -447,44 +447,3 @@ def _keypoint_columns(arrays: Mapping[str, Array], parts: Sequence[Part], read: 
             names = prefix_names(f"{name}.part{place}.{key[len(prefix) :]}", AXES)
             columns.append(Column(names, read(key)))
     return columns
-
-
-_CLOUD_NUMBERS = "x, y, z [m] in the base frame of the arm, then 1 on the part that is acted on and 0 elsewhere"
-
-
-def describe_convention(cfg: ExportCfg) -> dict[str, str]:
-    """Returns the meaning of actions and states as text, by key."""
-    action = f"{cfg.action.name}: {cfg.action.meaning}"
-    if cfg.action.is_delta:
-        action += f"; counted from {cfg.delta_from.meaning}"
-    if cfg.action.has_rotation:
-        action += f"; orientation as {cfg.action_rotation.name}: {cfg.action_rotation.meaning}"
-    if cfg.action_source is ActionSource.executed:
-        action += f"; {cfg.action_source.meaning}"
-    state = ", ".join(f"{kind.name} ({kind.meaning})" for kind in cfg.state)
-    if {StateKind.ee_pose, StateKind.tcp_pose} & set(cfg.state):
-        state += f"; orientation as {cfg.state_rotation.name}: {cfg.state_rotation.meaning}"
-    return {
-        "action": f"{action}; of each arm in turn, then its gripper: distance between the finger pads to reach [m]",
-        "observation.state": f"of each arm in turn: {state}",
-        "frames": "the action of a frame is what was asked for from this frame's state to the next one's",
-        "units": "SI units, radians, seconds; the world frame has z up, z = 0 at the top of the table",
-        **_describe_clouds(cfg),
-    }
-
-
-def _describe_clouds(cfg: ExportCfg) -> dict[str, str]:
-    """Returns the meaning of the point clouds as text, by key."""
-    if not cfg.point_cloud:
-        return {}
-    item = "of the object that is acted on"
-    geometry = f"{cfg.point_cloud} points on the {cfg.point_cloud_surface.name} surface {item}: {_CLOUD_NUMBERS}"
-    if cfg.point_cloud_part_share is not None:
-        geometry += f"; a share of {cfg.point_cloud_part_share:g} lies on the part"
-    seen = "all cameras" if cfg.point_cloud_cameras is None else "cameras " + ", ".join(cfg.point_cloud_cameras)
-    camera = f"{cfg.point_cloud} points {item} that {seen} see, all 0 if none sees it: {_CLOUD_NUMBERS}"
-    return {
-        PointSource.geometry: {"observation.point_cloud": geometry},
-        PointSource.camera: {"observation.point_cloud": camera},
-        PointSource.both: {"observation.point_cloud": geometry, "observation.point_cloud_camera": camera},
-    }[cfg.point_cloud_source]

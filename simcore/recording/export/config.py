@@ -101,6 +101,7 @@ _OF_TASK = (
     StateKind.skill,
     StateKind.geometry,
 )
+_CLOUD_NUMBERS = "x, y, z [m] in the base frame of the arm, then 1 on the part that is acted on and 0 elsewhere"
 
 
 @dataclass
@@ -195,3 +196,39 @@ class ExportCfg:
     def state_rotation(self) -> RotationForm:
         """Format of orientations in states."""
         return self.rotation or RotationForm.quat_xyzw
+
+    def convention(self) -> dict[str, str]:
+        """Returns the meaning of actions and states as text, by key."""
+        action = f"{self.action.name}: {self.action.meaning}"
+        if self.action.is_delta:
+            action += f"; counted from {self.delta_from.meaning}"
+        if self.action.has_rotation:
+            action += f"; orientation as {self.action_rotation.name}: {self.action_rotation.meaning}"
+        if self.action_source is ActionSource.executed:
+            action += f"; {self.action_source.meaning}"
+        state = ", ".join(f"{kind.name} ({kind.meaning})" for kind in self.state)
+        if {StateKind.ee_pose, StateKind.tcp_pose} & set(self.state):
+            state += f"; orientation as {self.state_rotation.name}: {self.state_rotation.meaning}"
+        return {
+            "action": f"{action}; of each arm in turn, then its gripper: distance between the finger pads to reach [m]",
+            "observation.state": f"of each arm in turn: {state}",
+            "frames": "the action of a frame is what was asked for from this frame's state to the next one's",
+            "units": "SI units, radians, seconds; the world frame has z up, z = 0 at the top of the table",
+            **self._cloud_convention(),
+        }
+
+    def _cloud_convention(self) -> dict[str, str]:
+        """Returns the meaning of the point clouds as text, by key."""
+        if not self.point_cloud:
+            return {}
+        item = "of the object that is acted on"
+        geometry = f"{self.point_cloud} points on the {self.point_cloud_surface.name} surface {item}: {_CLOUD_NUMBERS}"
+        if self.point_cloud_part_share is not None:
+            geometry += f"; a share of {self.point_cloud_part_share:g} lies on the part"
+        seen = "all cameras" if self.point_cloud_cameras is None else "cameras " + ", ".join(self.point_cloud_cameras)
+        camera = f"{self.point_cloud} points {item} that {seen} see, all 0 if none sees it: {_CLOUD_NUMBERS}"
+        return {
+            PointSource.geometry: {"observation.point_cloud": geometry},
+            PointSource.camera: {"observation.point_cloud": camera},
+            PointSource.both: {"observation.point_cloud": geometry, "observation.point_cloud_camera": camera},
+        }[self.point_cloud_source]

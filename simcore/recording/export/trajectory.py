@@ -24,7 +24,6 @@ from unlatch.simcore.recording.export.columns import (
     ObservationColumns,
     Part,
     convert_rotations,
-    describe_convention,
     join_columns,
     prefix_names,
     read_array,
@@ -462,7 +461,7 @@ class ExportSource:
             robot=first.robot,
             names={key: column.names for key, column in first.columns.items()},
             shapes={key: column.values.shape[1:] for key, column in first.columns.items()},
-            convention=describe_convention(self.cfg),
+            convention=self.cfg.convention(),
             cameras=self._sizes,
         )
 

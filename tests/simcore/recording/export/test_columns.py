@@ -18,7 +18,7 @@ from tests.simcore.recording.export.builders import (
 from unlatch.objects.annotation import KEYPOINT_NAMES
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.recording.export.columns import CLOUD, COMPONENTS, STATE, convert_rotations, describe_convention
+from unlatch.simcore.recording.export.columns import CLOUD, COMPONENTS, STATE, convert_rotations
 from unlatch.simcore.recording.export.config import (
     ActionKind,
     ActionSource,
@@ -117,7 +117,7 @@ class TestConventions:
         np.testing.assert_array_equal(column.values[:, 8:], column.values[:, :8] + 1.0)
 
     def test_a_convention_is_told_in_words(self):
-        told = describe_convention(ExportCfg(action=ActionKind.ee_delta, rotation=RotationForm.rot6d))["action"]
+        told = ExportCfg(action=ActionKind.ee_delta, rotation=RotationForm.rot6d).convention()["action"]
         assert told.startswith("ee_delta: change of the pose of the ee link")
         assert "counted from the target of the frame before" in told
         assert "orientation as rot6d: first two columns" in told
