@@ -16,9 +16,9 @@ from unlatch.robots.mesh_formats import convert_meshes
 from unlatch.robots.models import VERSION, align_inertias, cached_model, repair_inertias, to_text
 from unlatch.simcore.cache import cache_root
 from unlatch.simcore.errors import AssetError
+from unlatch.simcore.extras import install_command
 from unlatch.simcore.files import user_path
 from unlatch.simcore.meshes.solids import shape_inertials
-from unlatch.simcore.registry import install_command
 from unlatch.simcore.urdf.model import Inertial
 from unlatch.simcore.urdf.reader import is_read_by_bullet, mesh_paths, parse_xml, read_urdf
 

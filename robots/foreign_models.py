@@ -23,10 +23,10 @@ from unlatch.robots.made_models import two_on_a_stand
 from unlatch.robots.models import arm_joints, cached_model, to_text
 from unlatch.simcore.cache import cache_root
 from unlatch.simcore.errors import AssetError, ConfigError
+from unlatch.simcore.extras import import_extra
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mjcf import HINGE, SLIDE, CompiledMjcf, is_mjcf, mjcf_pose
 from unlatch.simcore.meshes.obj_file import format_obj
-from unlatch.simcore.registry import import_extra
 from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel
 
 Array = np.ndarray

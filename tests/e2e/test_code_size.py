@@ -33,6 +33,7 @@ SIDE_PRODUCTS = (
     "unlatch.robots.reach",
     "unlatch.robots.robot_from_urdf",
     "unlatch.simcore.close_names",
+    "unlatch.simcore.extras",
     "unlatch.simcore.meshes.mesh_reader",
     "unlatch.simcore.meshes.triangle_mesh",
     "unlatch.simcore.peer_axes",

@@ -11,7 +11,8 @@ from packaging.requirements import Requirement
 
 from unlatch.simcore import registry
 from unlatch.simcore.errors import DuplicateEntryError, PluginError, UnknownEntryError
-from unlatch.simcore.registry import Catalog, CatalogEntry, clone_folder, extra_packages, import_extra, install_command
+from unlatch.simcore.extras import clone_folder, extra_packages, import_extra, install_command
+from unlatch.simcore.registry import Catalog, CatalogEntry
 
 
 class FakeDistribution:

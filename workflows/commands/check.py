@@ -65,13 +65,7 @@ from unlatch.workflows.runs.replay import (
 )
 from unlatch.workflows.runs.run import RunRequest
 from unlatch.workflows.runs.runner import EpisodeRunner
-from unlatch.workflows.runs.schema import (
-    LOCAL_HOST,
-    MAX_PORT,
-    MAX_WORKERS,
-    CollectCfg,
-    EvaluateCfg,
-)
+from unlatch.workflows.runs.schema import LOCAL_HOST, MAX_PORT, MAX_WORKERS, CollectCfg, EvaluateCfg
 from unlatch.workflows.runs.step_progress import StepProgress
 
 _YAML = (".yaml", ".yml")
