@@ -280,12 +280,11 @@ class RoomBuilder:
         solid = trimesh.creation.cylinder(radius=radius_m, segment=[start, end], sections=28)
         self._add_solid(kind, material, solid)
 
-    def ball(self, kind: str, material: Material, middle: Point, radius_m: float, *, squash: Point = (1, 1, 1)) -> None:
-        """Adds a ball, or an ellipsoid of other factors on its radius [m]."""
+    def ball(self, kind: str, material: Material, middle: Point, radius_m: float) -> None:
+        """Adds a ball of a radius [m]."""
         import trimesh
 
         solid = trimesh.creation.uv_sphere(radius=radius_m, count=[14, 20])
-        solid.apply_scale(squash)
         solid.apply_translation(middle)
         self._add_solid(kind, material, solid)
 
