@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import trimesh
 
-from unlatch.simcore import registry as extras
+from unlatch.simcore import extras
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.extras import install_command
 from unlatch.simcore.meshes import mesh_reader
