@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from kpam_problems import angles_of, seeds_of
 
-from unlatch.simcore.registry import install_command
+from unlatch.simcore.extras import install_command
 
 Array = np.ndarray
 

@@ -49,7 +49,7 @@ from rich.table import Table
 from success_runs import Seed
 
 from unlatch.simcore.errors import ConfigError, close_matches
-from unlatch.simcore.registry import import_extra
+from unlatch.simcore.extras import import_extra
 from unlatch.workflows.cli.arguments import read_pairs
 from unlatch.workflows.cli.terminal import OK, print_line, result_console, run_guarded
 

@@ -32,10 +32,10 @@ from unlatch.objects.closing_force_values import handle_lever_m
 from unlatch.robots.description import ArmCfg
 from unlatch.simcore.closing_profile import DRAWING_SPEED_M_S
 from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.extras import import_extra
 from unlatch.simcore.recording.broken_rules import BrokenRule, JudgedSkill, broken_goal_rules, missed_threshold
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.measurements import moved_object_rows
-from unlatch.simcore.registry import import_extra
 from unlatch.simcore.rng import EpisodeStreams
 from unlatch.tasks.layout import Layout
 from unlatch.workflows.episode.assets import load_assets

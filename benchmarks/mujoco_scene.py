@@ -25,8 +25,8 @@ from unlatch.objects.mechanisms import Detent, Mimic, Spring, spring_at
 from unlatch.objects.scene_object import OVERLAP_M, SPINDLE_KG_M2
 from unlatch.robots.description import ArmCfg, GripperCfg, RobotCfg, base_pose
 from unlatch.robots.models import model_path
+from unlatch.simcore.extras import import_extra
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.registry import import_extra
 from unlatch.simcore.urdf.model import Inertial, Joint, Link, Shape, ShapeKind, UrdfModel, rigid_links
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.tasks.layout import TABLE, Layout, plinth_name

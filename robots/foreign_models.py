@@ -17,23 +17,16 @@ from typing import Any
 import numpy as np
 
 from unlatch.robots.catalog import read_description
+from unlatch.robots.changed_models import RepairedInertias, changed_model, distribution_file, example_robot_urdf
 from unlatch.robots.hand_mending import MendedModel
 from unlatch.robots.made_models import two_on_a_stand
-from unlatch.robots.models import (
-    RepairedInertias,
-    arm_joints,
-    cached_model,
-    changed_model,
-    distribution_file,
-    example_robot_urdf,
-    to_text,
-)
+from unlatch.robots.models import arm_joints, cached_model, to_text
 from unlatch.simcore.cache import cache_root
 from unlatch.simcore.errors import AssetError, ConfigError
+from unlatch.simcore.extras import import_extra
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mjcf import HINGE, SLIDE, CompiledMjcf, is_mjcf, mjcf_pose
 from unlatch.simcore.meshes.obj_file import format_obj
-from unlatch.simcore.registry import import_extra
 from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel
 
 Array = np.ndarray

@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 import scipy
 
+from unlatch.robots.changed_models import RepairedInertias
 from unlatch.robots.hand_shape import PAD_M
 from unlatch.robots.hands import LEAST_JOINTS, Chain, closes_on_fixed_jaw, find_chains, hand_forward
 from unlatch.robots.made_models import fixed_joint
-from unlatch.robots.models import RepairedInertias
 from unlatch.simcore.geometry import Pose, rpy_from_matrix, unit
 from unlatch.simcore.meshes.obj_file import format_obj
 from unlatch.simcore.meshes.shape_surface import shape_mesh

@@ -23,15 +23,12 @@ from pathlib import Path
 import numpy as np
 import pybullet_data
 
+from unlatch.robots.changed_models import RepairedInertias, changed_model, distribution_file, example_robot_urdf
 from unlatch.robots.models import (
     INERTIA_KEYS,
-    RepairedInertias,
     align_inertias,
     arm_joints,
     cached_model,
-    changed_model,
-    distribution_file,
-    example_robot_urdf,
     model_with_meshes,
     panda_urdf,
     repair_inertias,
@@ -187,20 +184,24 @@ def _set_base_mass(link: ET.Element) -> None:
 def _make_coupling(mesh: Path) -> ET.Element:
     """Returns the link of the coupling, a disc between arm and gripper."""
     link = ET.Element("link", {"name": "robotiq_coupling"})
-    for tag in ("visual", "collision"):
-        shape = ET.SubElement(link, tag)
-        ET.SubElement(shape, "origin", {"xyz": f"0 0 {_COUPLING_M / 2:g}", "rpy": "0 0 0"})
-        ET.SubElement(ET.SubElement(shape, "geometry"), "mesh", {"filename": str(mesh), "scale": "0.001 0.001 0.001"})
-        if tag == "visual":
-            ET.SubElement(
-                ET.SubElement(shape, "material", {"name": "robotiq_black"}), "color", {"rgba": "0.1 0.1 0.1 1"}
-            )
+    form = {"filename": str(mesh), "scale": "0.001 0.001 0.001"}
+    _add_shape(link, "mesh", form, f"0 0 {_COUPLING_M / 2:g}", ("robotiq_black", "0.1 0.1 0.1 1"))
     inertial = ET.SubElement(link, "inertial")
     ET.SubElement(inertial, "origin", {"xyz": f"0 0 {_COUPLING_M / 2:g}", "rpy": "0 0 0"})
     ET.SubElement(inertial, "mass", {"value": f"{_COUPLING_KG:g}"})
     moments = {"ixx": "2e-5", "iyy": "2e-5", "izz": "4e-5"}  # of a disc with a radius of 37.5 mm
     ET.SubElement(inertial, "inertia", {**moments, **dict.fromkeys(("ixy", "ixz", "iyz"), "0")})
     return link
+
+
+def _add_shape(link: ET.Element, kind: str, form: dict[str, str], position: str, colour: tuple[str, str]) -> None:
+    """Adds a visual in a colour, given by its name and its `rgba`, and an equal collider to a link, in place."""
+    for tag in ("visual", "collision"):
+        shape = ET.SubElement(link, tag)
+        ET.SubElement(shape, "origin", {"xyz": position, "rpy": "0 0 0"})
+        ET.SubElement(ET.SubElement(shape, "geometry"), kind, form)
+        if tag == "visual":
+            ET.SubElement(ET.SubElement(shape, "material", {"name": colour[0]}), "color", {"rgba": colour[1]})
 
 
 STAND_LINK = "stand"
@@ -261,13 +262,8 @@ def _make_stand() -> ET.Element:
     inertial = ET.SubElement(link, "inertial")  # it is fixed, but Bullet requires an inertial
     ET.SubElement(inertial, "mass", {"value": "10"})
     ET.SubElement(inertial, "inertia", {axes: "1" if axes[1] == axes[2] else "0" for axes in INERTIA_KEYS})
-    for tag in ("visual", "collision"):
-        shape = ET.SubElement(link, tag)
-        ET.SubElement(shape, "origin", {"xyz": f"{STAND_X_M:g} 0 {z / 2:g}", "rpy": "0 0 0"})
-        ET.SubElement(ET.SubElement(shape, "geometry"), "box", {"size": f"{x:g} {y:g} {z:g}"})
-        if tag == "visual":
-            material = ET.SubElement(shape, "material", {"name": "stand_grey"})
-            ET.SubElement(material, "color", {"rgba": "0.35 0.36 0.38 1"})
+    colour = ("stand_grey", "0.35 0.36 0.38 1")
+    _add_shape(link, "box", {"size": f"{x:g} {y:g} {z:g}"}, f"{STAND_X_M:g} 0 {z / 2:g}", colour)
     return link
 
 
@@ -325,12 +321,8 @@ def _lengthen_fingers(robot: ET.Element) -> None:
         for tag in ("visual", "collision"):
             for old in link.findall(tag):
                 link.remove(old)
-            shape = ET.SubElement(link, tag)
-            ET.SubElement(shape, "origin", {"xyz": f"0 {sign * y / 2:g} {z / 2:g}", "rpy": "0 0 0"})
-            ET.SubElement(ET.SubElement(shape, "geometry"), "box", {"size": f"{x:g} {y:g} {z:g}"})
-            if tag == "visual":
-                material = ET.SubElement(shape, "material", {"name": "finger_grey"})
-                ET.SubElement(material, "color", {"rgba": "0.6 0.6 0.62 1"})
+        colour = ("finger_grey", "0.6 0.6 0.62 1")
+        _add_shape(link, "box", {"size": f"{x:g} {y:g} {z:g}"}, f"0 {sign * y / 2:g} {z / 2:g}", colour)
 
 
 _FR3 = f"{_ROBOPLAN}/franka_robot_model/fr3.xacro"

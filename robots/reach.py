@@ -151,13 +151,6 @@ def hand_poses(arm: ArmCfg, *, region: ReachRegion, count: int = 3) -> tuple[Arr
     return np.array(rotations), np.array(points)
 
 
-def find_reach(
-    kinematics: ArmKinematics, arm: ArmCfg, T_world_base: Pose, *, region: ReachRegion, count: int = 3, seed: int = 0
-) -> Reach:
-    """Solves the inverse kinematics of every hand pose over a region, see `hand_poses`, from many starts."""
-    return find_reaches(kinematics, arm, [T_world_base], region=region, count=count, seed=seed)[0]
-
-
 def find_reaches(
     kinematics: ArmKinematics,
     arm: ArmCfg,
@@ -165,13 +158,15 @@ def find_reaches(
     *,
     region: ReachRegion,
     count: int = 3,
-    seed: int = 0,
 ) -> list[Reach]:
-    """Returns what `find_reach` returns for each of several poses of the arm's base link in the world."""
+    """Solves the inverse kinematics of every hand pose over a region, see `hand_poses`, from many starts.
+
+    It returns a result for each of the poses `T_world_bases` of the arm's base link in the world.
+    """
     R_world, p_world = hand_poses(arm, region=region, count=count)
     goals = [_to_base_frame(R_world, p_world, T_world_base) for T_world_base in T_world_bases]
     home = np.array(arm.home)
-    found, q = _solve_poses(kinematics, arm, goals, starts=_REACH_STARTS, first=home, seed=seed)
+    found, q = _solve_poses(kinematics, arm, goals, starts=_REACH_STARTS, first=home)
     return [
         Reach(found_here, q_here)
         for found_here, q_here in zip(np.split(found, len(goals)), np.split(q, len(goals)), strict=True)
@@ -185,7 +180,6 @@ def find_homes(
     *,
     p_world_head: Array,
     direction: Sequence[float] = (0.0, 0.0, -1.0),
-    seed: int = 0,
 ) -> Array:
     """Returns (H, n) joint positions with the hand looking down, or in another `direction` of the x-z plane, and
     `tool_head` at a point (3,) [m], best first [rad or m].
@@ -202,7 +196,7 @@ def find_homes(
         rotations += [R] * _HOME_STARTS
         points += [np.asarray(p_world_head) - R @ T_ee_tool.p] * _HOME_STARTS
     goal = _to_base_frame(np.array(rotations), np.array(points), T_world_base)
-    found, q = _solve_poses(kinematics, arm, [goal], starts=3, first=None, seed=seed)
+    found, q = _solve_poses(kinematics, arm, [goal], starts=3, first=None)
     q = q[found]
     low, high = np.array(arm.lower), np.array(arm.upper)
     free = np.where(sliding_joints(kinematics), 0.25 * (high - low), _FREE_RAD)
@@ -233,11 +227,10 @@ def _solve_poses(
     *,
     starts: int,
     first: Array | None,
-    seed: int,
 ) -> tuple[Array, Array]:
     """Returns (P,) whether each pose is reached and (P, n) the joint positions, for the poses of all goals in a row.
 
-    The method is damped least squares from several starts. Each goal draws its own starts from the seed, so that its
+    The method is damped least squares from several starts. Each goal draws its own starts from one seed, so that its
     result does not depend on the other goals.
 
     Args:
@@ -246,13 +239,12 @@ def _solve_poses(
         goals: Rotations (G, 3, 3) and positions (G, 3) [m] of the ee link each, base frame.
         starts: The number of starts.
         first: The (n,) joint positions of the first start; drawn if None [rad or m].
-        seed: Of the drawn starts.
     """
     R_goal, p_goal = (np.concatenate(parts) for parts in zip(*goals, strict=True))
     goal_of: Array = np.repeat(np.arange(len(goals)), [len(p) for _, p in goals])
     margin = np.where(sliding_joints(kinematics), _MARGIN_M, _MARGIN_RAD)
     low, high = np.array(arm.lower) + margin, np.array(arm.upper) - margin
-    rngs = [np.random.default_rng(seed) for _ in goals]
+    rngs = [np.random.default_rng(0) for _ in goals]
     n = len(low)
     found: Array = np.zeros(len(R_goal), dtype=bool)
     best = np.full((len(R_goal), n), np.nan)

@@ -364,14 +364,11 @@ class GoalRanker:
         if goal.coarse is not None:
             self.failed.append((1.0, goal))
 
-    def rescue(self, count: int | None = None) -> list[RankedGoal]:
-        """Returns the failed goals that came furthest, each solved together with its approach and path.
-
-        It tries `count` of them; None = as many as the budget says.
-        """
+    def rescue(self) -> list[RankedGoal]:
+        """Returns the failed goals that came furthest, each solved together with its approach and path."""
         failed = sorted(self.failed, key=lambda entry: (-round(entry[0], 2), entry[1].rank_cost))
         self.failed = []
-        solved = [self.solve_with_path(goal) for _, goal in failed[: self.budget.rescues if count is None else count]]
+        solved = [self.solve_with_path(goal) for _, goal in failed[: self.budget.rescues]]
         return [goal for goal in solved if goal is not None]
 
     def solve_with_path(self, goal: RankedGoal) -> RankedGoal | None:

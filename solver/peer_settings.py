@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.errors import close_matches
-from unlatch.simcore.geometry import PeerAxes, find_peer_axes
+from unlatch.simcore.peer_axes import PeerAxes, find_peer_axes
 from unlatch.solver.scene import Array, PlanningScene, axis_name
 from unlatch.solver.setting import (
     CONTACT_NAME,

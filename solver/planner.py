@@ -433,7 +433,6 @@ class _Planner:
         )
 
     def _build_refusal(self) -> KeyframePlan:
-
         best = self.goals.best
         if best is None:
             raise SolverError("The planner ran no start: goal_waves and goal_starts must be at least 1.")

@@ -17,11 +17,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from unlatch.simcore.catalogs import EXPORTERS
+from unlatch.simcore.extras import import_extra
 from unlatch.simcore.recording.export.columns import Column
 from unlatch.simcore.recording.export.config import ExportCfg
 from unlatch.simcore.recording.export.exporter import Exporter, ExportReport, run_export
 from unlatch.simcore.recording.export.trajectory import ExportSource, Trajectory
-from unlatch.simcore.registry import import_extra
 
 if TYPE_CHECKING:
     from unlatch.simcore.recording.export.lerobot import LeRobotSet

@@ -12,11 +12,11 @@ import yaml
 
 from unlatch.objects.config import ObjectSource
 from unlatch.simcore.errors import ConfigError, HubError, UnlatchError, count_noun, shorten
+from unlatch.simcore.extras import import_extra
 from unlatch.simcore.recording.export import lerobot_tables
-from unlatch.simcore.recording.export.config import HubCfg
+from unlatch.simcore.recording.export.exporter import HubCfg
 from unlatch.simcore.recording.export.lerobot import LeRobotSet, describe_set
 from unlatch.simcore.recording.export.trajectory import ExportSource
-from unlatch.simcore.registry import import_extra
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.statistics import share_text
 from unlatch.workflows.viewing.clip import ClipCfg, write_clip

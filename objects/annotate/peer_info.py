@@ -16,7 +16,8 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.turned_object import scaled_model
 from unlatch.objects.validation import articulation_problems, raise_problems
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.geometry import PeerAxes, Pose, find_peer_axes, unit
+from unlatch.simcore.geometry import Pose, unit
+from unlatch.simcore.peer_axes import PeerAxes, find_peer_axes
 from unlatch.simcore.urdf.model import UrdfModel
 
 HEAD, TAIL, CONTACT = "articulated_object_head", "articulated_object_tail", "link0_contact_axis"

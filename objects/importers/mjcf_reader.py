@@ -26,10 +26,10 @@ from unlatch.objects.importers.urdf_parts import (
 )
 from unlatch.objects.turned_object import moved_link
 from unlatch.simcore.errors import AssetError, close_matches
+from unlatch.simcore.extras import import_extra
 from unlatch.simcore.files import plain_name
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mjcf import FREE, HINGE, SLIDE, CompiledMjcf, is_mjcf, mjcf_pose
-from unlatch.simcore.registry import import_extra
 from unlatch.simcore.urdf.model import Follows, Link, Shape
 from unlatch.simcore.urdf.reader import is_shared_folder
 

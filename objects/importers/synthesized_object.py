@@ -19,7 +19,7 @@ from unlatch.objects.config import ObjectCfg, ObjectSource, check_category
 from unlatch.objects.importers import urdf_object
 from unlatch.simcore.cache import cache_root, cached_folder
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.registry import import_extra
+from unlatch.simcore.extras import import_extra
 
 PACKAGE = "scene_synthesizer"
 EXTRA = "synthesizer"

@@ -14,12 +14,12 @@ import numpy as np
 from unlatch.objects.importers.converted_asset import primitive_mesh
 from unlatch.objects.importers.urdf_parts import AssetFile
 from unlatch.simcore.errors import AssetError
+from unlatch.simcore.extras import import_extra
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.obj_file import srgb_light
 from unlatch.simcore.meshes.solids import convex_hull
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, fan_triangles
 from unlatch.simcore.process import hide_native_output
-from unlatch.simcore.registry import import_extra
 from unlatch.simcore.urdf.model import Shape, ShapeKind
 from unlatch.simcore.urdf.reader import is_shared_folder
 

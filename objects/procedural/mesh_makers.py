@@ -22,8 +22,6 @@ Profile = list[tuple[float, float]]
 
 _CREASE_RAD = float(np.radians(56.0))
 """Angle between triangles from which their edge is sharp: a bevel of two quarters is smooth."""
-_MIXERS = np.array([73856093, 19349663, 83492791, 2971215073, 433494437, 6700417, 1299709, 15485863]) * 2654435761
-"""Odd factors that make one number, modulo 2 to the 64, of the values of a corner."""
 _DIGITS = 6
 """Values are rounded to this, because machines differ in the last digits."""
 
@@ -81,11 +79,6 @@ class Surface:
         """Returns the surface with factors on its coordinates, which are above 0."""
         return replace(self, corners=self.corners * np.array([x, y, z]))
 
-    def in_picture(self, low: tuple[float, float], high: tuple[float, float]) -> Surface:
-        """Returns the surface with its places in a part of the picture, given by two corners."""
-        a, b = np.array(low), np.array(high)
-        return replace(self, uvs=a + self.uvs * (b - a))
-
     def textured(self) -> TexturedMesh:
         """Returns one vertex for each different corner, with smooth normals between faces of less than 56 degrees."""
         count = len(self.corners)
@@ -119,15 +112,10 @@ def rounded(points: Sequence[Sequence[float]], radius_m: float, steps: int = 3) 
     return [tuple(point.tolist()) for point in (*found, line[-1])]
 
 
-def loft(rings: Array, *, closed: bool = True) -> Surface:
-    """Returns the strip through rings (K, N, 3), each counterclockwise as seen from the end; the picture spans it.
-
-    Args:
-        rings: The rings [m].
-        closed: Whether a ring ends where it starts.
-    """
+def loft(rings: Array) -> Surface:
+    """Returns the strip through rings (K, N, 3) [m], counterclockwise as seen from the end; the picture spans it."""
     rows = len(rings)
-    ring = np.concatenate([rings, rings[:, :1]], axis=1) if closed else rings
+    ring = np.concatenate([rings, rings[:, :1]], axis=1)
     u = np.linspace(0.0, 1.0, ring.shape[1])
     steps = np.sqrt(((rings[1:] - rings[:-1]) ** 2).sum(axis=2)).mean(axis=1)
     v = np.concatenate([[0.0], np.cumsum(steps)]) / max(float(steps.sum()), 1e-9)
@@ -149,15 +137,14 @@ def circle(sides: int) -> Array:
     return np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
 
-def lathe(profile: Profile, *, sides: int = 28, turns: int = 1) -> Surface:
-    """Returns a solid of revolution about z; the picture goes `turns` times around, and once along the profile."""
+def lathe(profile: Profile, *, sides: int = 28) -> Surface:
+    """Returns a solid of revolution about z; the picture goes once around, and once along the profile."""
     line = np.array(profile, dtype=float)
     ring = circle(sides)
     rings = np.concatenate(
         [line[:, None, :1] * ring[None], np.repeat(line[:, None, 1:], sides, axis=1)], axis=2
     )  # (K, N, 3)
-    surface = loft(rings)
-    return replace(surface, uvs=surface.uvs * [turns, 1.0])
+    return loft(rings)
 
 
 def tube(

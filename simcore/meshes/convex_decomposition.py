@@ -27,6 +27,7 @@ import numpy as np
 import scipy
 
 from unlatch.simcore.errors import AssetError
+from unlatch.simcore.extras import require_package
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes import coacd_child
 from unlatch.simcore.meshes.collider_pieces import SampledSurface, convex_patches, voxel_boxes
@@ -42,7 +43,7 @@ from unlatch.simcore.meshes.triangle_mesh import (
     weld_vertices,
 )
 from unlatch.simcore.ranges import Count, Positive, Ranged
-from unlatch.simcore.registry import installed_version, require_package
+from unlatch.simcore.registry import installed_version
 from unlatch.simcore.urdf.model import Shape, ShapeKind
 
 logger = logging.getLogger(__name__)

@@ -14,9 +14,9 @@ from urllib.parse import unquote
 import numpy as np
 
 from unlatch.simcore.errors import AssetError, shorten
+from unlatch.simcore.extras import import_extra
 from unlatch.simcore.meshes.obj_file import MAX_PICTURE_BYTES, first_finish, first_texture, read_obj, srgb_light
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, component_labels, fan_triangles, join_meshes
-from unlatch.simcore.registry import import_extra
 from unlatch.simcore.urdf.reader import MAX_MESH_BYTES, parse_xml, resolve_inside
 
 Array = np.ndarray

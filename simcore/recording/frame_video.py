@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.registry import import_extra
+from unlatch.simcore.extras import import_extra
 
 Array = np.ndarray
 

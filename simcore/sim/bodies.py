@@ -255,7 +255,7 @@ class Body:
     @cached_property
     def visual_shapes(self) -> tuple[VisualShape, ...]:
         """Visual shapes of its model, link by link."""
-        from unlatch.simcore.sim.visuals.visual_shapes import read_visual_shapes
+        from unlatch.simcore.sim.visuals.kept_shapes import read_visual_shapes
 
         return read_visual_shapes(self.body_id, client=self.client)
 

@@ -17,7 +17,7 @@ from unlatch.simcore.sim.contact_properties import ContactMaterials, ContactOffs
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
 from unlatch.simcore.sim.impedance import MAX_DAMPING_RATIO
 from unlatch.simcore.sim.joint_gates import JointGates
-from unlatch.simcore.sim.joint_mechanisms import ClosedStop, TendonCfg, Tendons
+from unlatch.simcore.sim.joint_mechanisms import ClosedStop, TendonCfg
 from unlatch.simcore.sim.pose_estimate_error import PoseEstimateError
 from unlatch.simcore.sim.world import World
 
@@ -463,3 +463,67 @@ class PoseEstimateView(AttributeView):
         names = ", ".join(f"{part}.{keypoint}" for part, keypoint in pose_error.keypoints)
         words = f"{xyz} for all keypoints, or one per keypoint: {names}"
         self._add_array("seen_keypoints", pose_error, "keypoints_m", "m", words, repeat=3)
+
+
+_VALUES = ("stiffness", "damping", "limit_stiffness", "lower_limit", "upper_limit", "rest_length", "offset")
+
+
+class Tendons:
+    """The tendons of one body; they act before every physics step until the world's next reset."""
+
+    def __init__(self, world: World, body: Body, cfgs: Sequence[TendonCfg]) -> None:
+        """Attaches tendons.
+
+        Raises:
+            WorldError: A joint of a tendon cannot move.
+            FrameNotFoundError: A joint of a tendon does not exist.
+        """
+        self._body = body
+        self._joints: list[Array] = []
+        self._coefficients: list[Array] = []
+        for cfg in cfgs:
+            joints = [body.joint(name) for name in cfg.joints]
+            for joint in joints:
+                if not joint.movable:
+                    raise WorldError(
+                        f"A tendon of '{body.name}' runs over joint '{joint.name}', which is fixed. Name joints that "
+                        "move.",
+                        joint=joint.name,
+                    )
+            self._joints.append(np.array([joint.index for joint in joints]))
+            self._coefficients.append(np.array(cfg.coefficients, dtype=float))
+        self.values = {name: np.array([getattr(cfg, name) for cfg in cfgs], dtype=float) for name in _VALUES}
+        """(T,) values by field of `TendonCfg`; they may be changed and act from the next step on."""
+        if cfgs:
+            world.call_before_step(self._apply_tensions)
+
+    def __len__(self) -> int:
+        return len(self._joints)
+
+    def tension(self, index: int) -> float:
+        """Returns the present tension of a tendon [N]."""
+        states = p.getJointStates(self._body.body_id, self._joints[index].tolist(), physicsClientId=self._body.client)
+        q, dq = np.array([state[:2] for state in states]).T
+        coefficients = self._coefficients[index]
+        values = {name: array[index] for name, array in self.values.items()}
+        length = float(values["offset"] + coefficients @ q)
+        beyond = min(0.0, length - values["lower_limit"]) + max(0.0, length - values["upper_limit"])
+        return float(
+            values["stiffness"] * (length - values["rest_length"])
+            + values["damping"] * (coefficients @ dq)
+            + values["limit_stiffness"] * beyond
+        )
+
+    def _apply_tensions(self) -> None:
+        for index, joints in enumerate(self._joints):
+            tension = self.tension(index)
+            if tension == 0.0:
+                continue
+            for joint, coefficient in zip(joints, self._coefficients[index], strict=True):
+                p.setJointMotorControl2(
+                    self._body.body_id,
+                    int(joint),
+                    p.TORQUE_CONTROL,
+                    force=float(-coefficient * tension),
+                    physicsClientId=self._body.client,
+                )

@@ -19,7 +19,7 @@ from unlatch.simcore.process import hold_native_output
 from unlatch.simcore.ranges import Fraction, Range, check_ranges
 from unlatch.simcore.sim.bodies import ROOT, Body
 from unlatch.simcore.sim.core import Core
-from unlatch.simcore.sim.visuals.visual_shapes import Light, Paint, find_kept_shapes, keep_shapes
+from unlatch.simcore.sim.visuals.visual_shapes import Light, Paint
 
 if TYPE_CHECKING:
     from unlatch.simcore.sim.renderers.renderer import Renderer
@@ -338,7 +338,11 @@ class World:
         """
         self._check_name(name)
         flags = p.URDF_USE_INERTIA_FROM_FILE
-        make_shapes = find_kept_shapes(path) if self.visuals and path.is_file() else None
+        make_shapes = None
+        if self.visuals:
+            from unlatch.simcore.sim.visuals import kept_shapes  # few worlds are drawn
+
+            make_shapes = kept_shapes.find_kept_shapes(path) if path.is_file() else None
         if make_shapes or not self.visuals:
             flags |= p.URDF_IGNORE_VISUAL_SHAPES  # five times faster to load
         if self_collision:
@@ -359,7 +363,7 @@ class World:
         if make_shapes:
             body.visual_shapes = make_shapes(body_id)
         elif self.visuals:
-            keep_shapes(path, body_id, client=self.client)
+            kept_shapes.keep_shapes(path, body_id, client=self.client)
         body.fixed = fixed or p.getDynamicsInfo(body_id, ROOT, physicsClientId=self.client)[0] == 0.0
         body.set_root_pose(T_world_root)
         if self_collision and fixed:

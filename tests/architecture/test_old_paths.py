@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 import pytest
 
-from unlatch import objects, old_paths, robots
+from unlatch import objects, old_path_table, robots
 from unlatch.simcore import randomization
 
 NAMES = Path(__file__).with_name("names_of_0_2.txt").read_text(encoding="utf-8").splitlines()
@@ -35,7 +35,7 @@ def warned(act: Callable[[], object]) -> list[str]:
 @pytest.mark.parametrize(("module", "name"), CASES, ids=lambda word: word)
 def test_a_name_of_version_0_2_is_there_and_a_moved_one_says_where_it_is(module: str, name: str):
     found = importlib.import_module(module)
-    if module not in old_paths.GONE and name not in old_paths.REMAINING.get(module, ("", ()))[1]:
+    if module not in old_path_table.GONE and name not in old_path_table.REMAINING.get(module, ("", ()))[1]:
         assert hasattr(found, name)
         return
     vars(found).pop(name, None)  # a name that was used before is kept, and warns no more
@@ -46,20 +46,20 @@ def test_a_name_of_version_0_2_is_there_and_a_moved_one_says_where_it_is(module:
     assert getattr(importlib.import_module(home), new_name) is getattr(found, name)
 
 
-@pytest.mark.parametrize("module", [*old_paths.GONE, *old_paths.REMAINING])
+@pytest.mark.parametrize("module", [*old_path_table.GONE, *old_path_table.REMAINING])
 def test_an_entry_of_the_table_leads_to_a_module(module: str):
-    new = old_paths.GONE.get(module) or old_paths.REMAINING[module][0]
+    new = old_path_table.GONE.get(module) or old_path_table.REMAINING[module][0]
     assert importlib.import_module(module).__name__ == module
     assert importlib.import_module(new).__name__ == new
 
 
-@pytest.mark.parametrize("module", old_paths.GONE)
+@pytest.mark.parametrize("module", old_path_table.GONE)
 def test_a_name_that_never_was_is_refused_with_the_new_module(module: str):
     with pytest.raises(AttributeError, match="never_was"):
         _ = importlib.import_module(module).never_was
 
 
-@pytest.mark.parametrize("name", old_paths.ROBOTS)
+@pytest.mark.parametrize("name", old_path_table.ROBOTS.values())
 def test_the_module_of_a_robot_makes_its_description(name: str):
     module = importlib.import_module(f"unlatch.robots.{name}")
     (text,) = warned(lambda: getattr(module, name))

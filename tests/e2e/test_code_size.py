@@ -8,7 +8,7 @@ from benchmarks.code_size import Loaded, run_episode
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
-MOST_MODULES, MOST_LINES = 155, 37_650
+MOST_MODULES, MOST_LINES = 155, 36_700
 """Of our own modules. The aims are 220 and 28,000; what has come down does not go up again, except for what makes
 episodes better: a part is led until it has arrived, and a record is computed at its end (500 lines); short arms
 take fine steps, and weak grips are named (150 lines); shapes of robots are kept in the cache (60 lines),
@@ -24,18 +24,24 @@ SIDE_PRODUCTS = (
     "unlatch.objects.annotate.",
     "unlatch.objects.annotation_reader",
     "unlatch.objects.importers.",
+    "unlatch.old_path_table",
+    "unlatch.robots.changed_models",
     "unlatch.robots.foreign_models",
     "unlatch.robots.hand_mending",
     "unlatch.robots.made_models",
     "unlatch.robots.mounted_gripper",
     "unlatch.robots.reach",
     "unlatch.robots.robot_from_urdf",
+    "unlatch.simcore.close_names",
+    "unlatch.simcore.extras",
     "unlatch.simcore.meshes.mesh_reader",
     "unlatch.simcore.meshes.triangle_mesh",
+    "unlatch.simcore.peer_axes",
     "unlatch.simcore.recording.episode_reading",
     "unlatch.simcore.recording.export.lerobot",
     "unlatch.simcore.sim.annotators.",
     "unlatch.simcore.sim.renderers.",
+    "unlatch.simcore.sim.visuals.kept_shapes",
     "unlatch.skills.carrying",
     "unlatch.skills.pick",
     "unlatch.skills.place",
@@ -49,6 +55,7 @@ SIDE_PRODUCTS = (
     "unlatch.solver.program_steps",
     "unlatch.tasks.placing",
     "unlatch.workflows.checks.",
+    "unlatch.workflows.cli.debugger",
     "unlatch.workflows.cli.sweep_jobs",
     "unlatch.workflows.episode.layout_search.",
     "unlatch.workflows.episode.randomization",
@@ -57,7 +64,9 @@ SIDE_PRODUCTS = (
     "unlatch.workflows.hub",
     "unlatch.workflows.policies.",
     "unlatch.workflows.runs.earlier_code",
+    "unlatch.workflows.runs.step_progress",
     "unlatch.workflows.runs.sweep",
+    "unlatch.workflows.runs.traceback_frames",
     "unlatch.workflows.studio.",
     "unlatch.workflows.viewing.",
 )

@@ -15,7 +15,7 @@ import unlatch
 from unlatch.robots.description import base_pose
 from unlatch.robots.models import model_path
 from unlatch.simcore.errors import PluginError
-from unlatch.simcore.registry import install_command
+from unlatch.simcore.extras import install_command
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.tasks.layout import Layout
 from unlatch.workflows.runs.recorded_config import config_of

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from unlatch.robots.catalog import load_robot
+from unlatch.robots.changed_models import example_robot_urdf
 from unlatch.robots.foreign_models import MENAGERIE_VARIABLE, convert_mjcf, load_mjcf, menagerie_file
 from unlatch.robots.hand_mending import hold_base, mend_hands, mend_limits
 from unlatch.robots.hands import find_arm_chains, measure_hand, read_mimics
-from unlatch.robots.models import example_robot_urdf, model_path
+from unlatch.robots.models import model_path
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.meshes.mjcf import is_mjcf
 from unlatch.simcore.meshes.solids import shape_inertials

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from unlatch.robots.changed_models import distribution_file, example_robot_urdf
 from unlatch.robots.hands import Chain, arm_names, measure_hand
 from unlatch.robots.made_models import HAND_LINK
-from unlatch.robots.models import distribution_file, example_robot_urdf
 from unlatch.robots.mounted_gripper import find_mount, with_gripper
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.urdf.reader import read_urdf

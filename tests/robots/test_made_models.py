@@ -13,8 +13,8 @@ from unlatch.robots.made_models import BASE_Y_M, HAND_LINK, dual_panda_text
 from unlatch.robots.models import model_path
 from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import AssetError
+from unlatch.simcore.extras import install_command
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.registry import install_command
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.solver.kinematics import Kinematics

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import trimesh
 
-from unlatch.robots.models import changed_model, repair_inertias
+from unlatch.robots.changed_models import changed_model
+from unlatch.robots.models import repair_inertias
 from unlatch.simcore.errors import AssetError, WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.shape_surface import shape_mesh

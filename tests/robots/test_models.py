@@ -7,8 +7,9 @@ import pytest
 from scipy.spatial import ConvexHull, cKDTree
 
 from unlatch.robots.catalog import ROBOTS
+from unlatch.robots.changed_models import changed_model, distribution_file
 from unlatch.robots.collider_hulls import use_hulls
-from unlatch.robots.models import align_inertias, changed_model, distribution_file, model_path, repair_inertias
+from unlatch.robots.models import align_inertias, model_path, repair_inertias
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import matrix_from_rpy
 from unlatch.simcore.meshes.shape_surface import shape_mesh

@@ -11,7 +11,7 @@ from unlatch.robots.arm_control import Action, ArmAction
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import base_pose
 from unlatch.robots.models import model_path
-from unlatch.robots.reach import ReachModel, ReachRegion, find_reach, hand_poses
+from unlatch.robots.reach import ReachModel, ReachRegion, find_reaches, hand_poses
 from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import AssetError, ConfigError, UnknownEntryError, WorldError
 from unlatch.simcore.geometry import Pose
@@ -289,7 +289,7 @@ def test_the_arm_comes_where_its_kinematics_say_over_the_region_of_derived_tasks
         kinematics = Kinematics.from_urdf(path, base_link=cfg.base_link, tip_link=cfg.ee_link)
         T_world_base = base_pose(robot.cfg) @ model.link_pose(cfg.base_link)
         region = ReachModel(REGION, Kinematics.from_urdf).scaled(robot.cfg.scale).region
-        found = find_reach(kinematics, cfg, T_world_base, region=region, count=2)
+        (found,) = find_reaches(kinematics, cfg, [T_world_base], region=region, count=2)
         shares.append(found.share)
         rotations, points = hand_poses(cfg, region=region, count=2)
         for index in np.flatnonzero(found.found)[::11]:

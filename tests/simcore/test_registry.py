@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from unlatch.simcore import registry
+from unlatch.simcore import extras, registry
 from unlatch.simcore.errors import DuplicateEntryError, PluginError, UnknownEntryError
-from unlatch.simcore.registry import Catalog, CatalogEntry, clone_folder, extra_packages, import_extra, install_command
+from unlatch.simcore.extras import clone_folder, extra_packages, import_extra, install_command
+from unlatch.simcore.registry import Catalog, CatalogEntry
 
 
 class FakeDistribution:
@@ -178,13 +179,13 @@ def test_in_a_clone_the_command_names_its_folder():
 
 
 def test_a_folder_with_spaces_is_quoted(monkeypatch):
-    monkeypatch.setattr(registry, "clone_folder", lambda: Path("/my robots/Ann's clone"))
+    monkeypatch.setattr(extras, "clone_folder", lambda: Path("/my robots/Ann's clone"))
     assert shlex.split(install_command("gym")) == ["pip", "install", "-e", "/my robots/Ann's clone[gym]"]
 
 
 @pytest.mark.parametrize("extra", EXTRAS)
 def test_elsewhere_the_command_names_the_packages_of_the_extra(monkeypatch, extra):
-    monkeypatch.setattr(registry, "clone_folder", lambda: None)
+    monkeypatch.setattr(extras, "clone_folder", lambda: None)
     pip, install, *packages = shlex.split(install_command(extra))
     assert [pip, install] == ["pip", "install"]
     names = {Requirement(text).name for text in packages}
@@ -193,7 +194,7 @@ def test_elsewhere_the_command_names_the_packages_of_the_extra(monkeypatch, extr
 
 
 def test_extras_of_a_package_and_its_versions_are_kept_and_markers_are_not(monkeypatch):
-    monkeypatch.setattr(registry, "requires", lambda _: [
+    monkeypatch.setattr(extras, "requires", lambda _: [
         "numpy>=1",
         'lerobot[diffusion,training]<0.7,>=0.6; extra == "far"',
         'old; python_version < "3" and extra == "far"',
@@ -206,7 +207,7 @@ def test_code_outside_of_a_clone_knows_no_clone(tmp_path, monkeypatch):
     copied = tmp_path / "site-packages" / "unlatch" / "simcore" / "extras.py"
     copied.parent.mkdir(parents=True)
     copied.write_text("")
-    monkeypatch.setattr(registry, "__file__", str(copied))
+    monkeypatch.setattr(extras, "__file__", str(copied))
     assert clone_folder() is None
 
 

@@ -19,12 +19,13 @@ import yaml
 from unlatch.configs.derived_task import REACH_CENTER_M, REACH_HALF_M
 from unlatch.objects.friction import OBJECT_FRICTION
 from unlatch.robots.arm_control import Action, ArmAction
+from unlatch.robots.changed_models import DISTRIBUTION, copy_meshes, localise_meshes
 from unlatch.robots.checks import check_robot
 from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
 from unlatch.robots.foreign_models import MENAGERIE, convert_mjcf, load_mjcf, menagerie_file
 from unlatch.robots.hand_mending import hold_base, mend_hands, mend_limits
 from unlatch.robots.hand_shape import tool_frame
-from unlatch.robots.models import DISTRIBUTION, copy_meshes, localise_meshes, model_path, to_text
+from unlatch.robots.models import model_path, to_text
 from unlatch.robots.mounted_gripper import GRIPPERS, GripperMount, with_data_sheet, with_gripper
 from unlatch.robots.reach import ReachModel, ReachRegion
 from unlatch.robots.robot import Arm, Robot

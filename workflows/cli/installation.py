@@ -27,7 +27,8 @@ from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.cache import CACHE_VARIABLE, cache_root, foreign_access
 from unlatch.simcore.catalogs import ANNOTATORS, EXPORTERS, RENDERERS
 from unlatch.simcore.errors import ConfigError, DuplicateEntryError, UnlatchError, WorldError, close_matches
-from unlatch.simcore.registry import Catalog, clone_folder, extra_packages, install_command, installed_entry_points
+from unlatch.simcore.extras import clone_folder, extra_packages, install_command
+from unlatch.simcore.registry import Catalog, installed_entry_points
 from unlatch.simcore.sim.renderers.auto import choose_renderer, pygfx_is_installed
 from unlatch.simcore.sim.sensors.config import SENSORS
 from unlatch.skills.catalog import SKILLS

@@ -1,5 +1,5 @@
-"""Loads the configurations that a command line asks for, makes its run, shows it on a page if asked, prints a summary,
-and opens Python's debugger with `--pdb`. Several jobs are those of `sweep_jobs`.
+"""Loads the configurations that a command line asks for, makes its run, shows it on a page if asked, and prints a
+summary. Several jobs are those of `sweep_jobs`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
-from pdb import Pdb
 from typing import TypeVar
 
 from rich.box import SIMPLE
@@ -17,7 +16,7 @@ from rich.table import Table
 
 from unlatch.configs.overrides import expand_sweep, override_key
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.simcore.errors import ConfigError, UnlatchError
+from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import path_word
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.workflows.cli.terminal import (
@@ -41,7 +40,7 @@ from unlatch.workflows.runs.run import (
     output_folder,
     run_episodes,
 )
-from unlatch.workflows.runs.schema import SERIAL, EvaluateCfg, ExecutorCfg, Retry, RunCfg
+from unlatch.workflows.runs.schema import SERIAL, RunCfg
 from unlatch.workflows.runs.statistics import CorruptEpisodes, RunStatistics
 
 C = TypeVar("C", bound=EpisodeCfg)
@@ -125,7 +124,10 @@ def run_and_report(request: RunRequest, *, debug: bool = False, pdb: bool = Fals
     Returns:
         The exit code: 0; 1 if an attempt ended as `error`, or the run was given up; or 130 after Ctrl-C.
     """
-    stopped_by, on_bug = (None, open_debugger) if pdb else (Interruption(), None)
+    stopped_by = None if pdb else Interruption()
+    on_bug: Callable[[Exception], None] | None = None
+    if pdb:
+        from unlatch.workflows.cli.debugger import open_debugger as on_bug
     result = run_episodes(request, RunDisplay(not pdb, stopped_by, print_note, on_bug))
     statistics = print_summary(result, debug=debug)
     stop, folder = result.stop, result.data_set.path
@@ -183,7 +185,7 @@ def _describe_pace(run: RunTime, runs: Sequence[RunTime]) -> str:
 
 def _describe_first(code: str, data_set: DataSet, statistics: RunStatistics, *, debug: bool) -> Iterator[str]:
     """Yields why the first attempt with a failure code failed, and the command that shows it."""
-    from unlatch.workflows.runs.code_versions import frames_to_show
+    from unlatch.workflows.runs.traceback_frames import frames_to_show
     from unlatch.workflows.viewing.episode_files import plan_command
 
     number = statistics.first[code]
@@ -224,54 +226,6 @@ def summary_table(statistics: RunStatistics) -> Table:
     table.add_row("failures", statistics.codes_text())
     table.add_row("median time", statistics.times_text())
     return table
-
-
-_SERIAL = "serial"
-_IN_RUN = "`continue` records the error and goes on, `quit` ends the run"
-"""What the commands of the debugger do in a run."""
-
-
-def make_debuggable(cfg: R) -> R:
-    """Returns a run that makes its episodes in this process, also those that ended as `error`; says so on stderr."""
-    retry = Retry.all if cfg.retry is Retry.all else Retry.error
-    if cfg.executor.name != _SERIAL:
-        print_note(
-            f"unlatch: --pdb makes the episodes one by one in this process: executor={_SERIAL}, retry={retry.value}"
-        )
-    debuggable = replace(cfg, executor=ExecutorCfg(name=_SERIAL), retry=retry)
-    return replace(debuggable, batch=False) if isinstance(debuggable, EvaluateCfg) else debuggable
-
-
-@contextmanager
-def debugging(*, active: bool) -> Iterator[None]:
-    """Opens the debugger where the block raises an exception, if `active`, and then raises it; not for wrong input."""
-    try:
-        yield
-    except UnlatchError:
-        raise
-    except Exception as exc:
-        if active:
-            open_debugger(exc, advice="`continue` or `quit` ends the command")
-        raise
-
-
-def open_debugger(exc: Exception, *, advice: str = _IN_RUN) -> None:
-    """Opens the debugger in the frame that raised an exception; returns when the user goes on with `continue`.
-
-    Args:
-        exc: The exception.
-        advice: What `continue` and `quit` do; the default is for a run.
-
-    Raises:
-        KeyboardInterrupt: The user left with `quit`. The episode is not written, so the next run makes it again.
-    """
-    print_note(f"unlatch: {type(exc).__name__}: {exc}")
-    print_note(f"unlatch: {advice}, `up` and `down` change the frame")
-    debugger = Pdb()
-    debugger.reset()
-    debugger.interaction(None, exc.__traceback__)
-    if debugger.quitting:
-        raise KeyboardInterrupt
 
 
 def load_configs(primary: str, schema: type[C], line: CommandLine) -> list[LoadedConfig[C]]:
@@ -343,6 +297,8 @@ def run_jobs(name: str, schema: type[R], line: CommandLine, run: Callable[[R], i
 
         sweep_jobs.check_launcher([job.cfg for job in jobs], pdb=line.pdb)
     if line.pdb:
+        from unlatch.workflows.cli.debugger import make_debuggable
+
         jobs = [replace(job, cfg=make_debuggable(job.cfg)) for job in jobs]
     if is_sweep:
         sweep = sweep_jobs.place_outputs(jobs, given=line.overrides)

@@ -52,7 +52,7 @@ from unlatch.workflows.policies.catalog import POLICY_PORT
 from unlatch.workflows.runs.data_sets import data_sets_below
 from unlatch.workflows.runs.earlier_code import describe_machine, describe_mixed_code, differing_versions
 from unlatch.workflows.runs.executors import EpisodeMaker, Outcome
-from unlatch.workflows.runs.progress import Progress, StepProgress
+from unlatch.workflows.runs.progress import Progress
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.replay import (
     ReplayJob,
@@ -65,13 +65,8 @@ from unlatch.workflows.runs.replay import (
 )
 from unlatch.workflows.runs.run import RunRequest
 from unlatch.workflows.runs.runner import EpisodeRunner
-from unlatch.workflows.runs.schema import (
-    LOCAL_HOST,
-    MAX_PORT,
-    MAX_WORKERS,
-    CollectCfg,
-    EvaluateCfg,
-)
+from unlatch.workflows.runs.schema import LOCAL_HOST, MAX_PORT, MAX_WORKERS, CollectCfg, EvaluateCfg
+from unlatch.workflows.runs.step_progress import StepProgress
 
 _YAML = (".yaml", ".yml")
 _CHOICES = ("task=", "object=", "experiment=")

@@ -21,9 +21,10 @@ from unlatch.simcore.recording.data_set import DataSet
 from unlatch.workflows.cli.arguments import read_pairs, split_some_paths
 from unlatch.workflows.cli.terminal import FAILED, OK, command, print_line, print_note, relative_path, result_console
 from unlatch.workflows.runs.data_sets import data_sets_in, merge, short_names
-from unlatch.workflows.runs.progress import StepProgress, pace_of, read_run_times
+from unlatch.workflows.runs.progress import pace_of, read_run_times
 from unlatch.workflows.runs.schema import DEFAULT_PORT, LOCAL_HOST, MAX_PORT
 from unlatch.workflows.runs.statistics import CorruptEpisodes, RunStatistics, time_text
+from unlatch.workflows.runs.step_progress import StepProgress
 from unlatch.workflows.viewing.episode_files import REPORT
 from unlatch.workflows.viewing.page_server import PageProcess
 from unlatch.workflows.viewing.picture import check_suffix, fill_template, output_path, write_output

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from unlatch.simcore.catalogs import EXPORTERS
 from unlatch.simcore.errors import ConfigError, count_noun
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.simcore.recording.export.config import HubCfg
-from unlatch.simcore.recording.export.exporter import ExportReport
+from unlatch.simcore.recording.export.exporter import ExportReport, HubCfg
 from unlatch.workflows.cli.arguments import read_camera_arguments, read_pairs, split_paths
 from unlatch.workflows.cli.terminal import FAILED, INTERRUPTED, OK, command, print_line, print_note, relative_path
 from unlatch.workflows.images.export import DEFAULT_FORMAT, HUB_KEYS, LabelCfg, export_data_set, label
 from unlatch.workflows.images.render import RenderWork, prepare_render
 from unlatch.workflows.images.render_config import RenderCfg
 from unlatch.workflows.images.render_job import RenderOutcome
-from unlatch.workflows.runs.progress import Interruption, Progress, StepProgress
+from unlatch.workflows.runs.progress import Interruption, Progress
+from unlatch.workflows.runs.step_progress import StepProgress
 
 if TYPE_CHECKING:
     from unlatch.configs.composition import Request

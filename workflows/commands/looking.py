@@ -18,7 +18,8 @@ from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.sim.renderers.auto import choose_renderer
 from unlatch.skills.skill import Skill
 from unlatch.workflows.cli.arguments import read_pairs, split_paths
-from unlatch.workflows.cli.run_report import configs_to_run, debugging
+from unlatch.workflows.cli.debugger import debugging
+from unlatch.workflows.cli.run_report import configs_to_run
 from unlatch.workflows.cli.terminal import (
     FAILED,
     OK,
@@ -31,9 +32,9 @@ from unlatch.workflows.cli.terminal import (
 )
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.plan import planned_scene
-from unlatch.workflows.runs.progress import StepProgress
 from unlatch.workflows.runs.recorded_config import check_episode, config_of
 from unlatch.workflows.runs.schema import PlanCfg, PreviewCfg
+from unlatch.workflows.runs.step_progress import StepProgress
 from unlatch.workflows.viewing.clip import ClipCfg, check_clip_file, write_clip
 from unlatch.workflows.viewing.episode_files import CLIP, PHASES, VIEW
 from unlatch.workflows.viewing.phase_sheet import write_phases

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from unlatch.configs.schema import EpisodeCfg, part_of_skill
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg, RestsOn
-from unlatch.objects.library import chooses_instance, load_instance, load_object, split_record
+from unlatch.objects.library import chooses_instance, load_object, split_record
 from unlatch.simcore.errors import AssetError, ConfigError, RecordingError, UnlatchError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.catalog import SKILLS
@@ -39,64 +38,6 @@ def load_assets(
     if recorded is not None:
         _check_same_objects(assets, recorded)
     return assets
-
-
-def find_other_sides(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> list[dict[str, RestsOn]]:
-    """Returns the side of each object with `rests_on=any`, for each other way in which they lie stably.
-
-    Args:
-        cfg: The episode, with its derived task.
-        assets: The objects by name, which stand.
-    """
-    from unlatch.objects.turned_object import stable_sides
-
-    cfgs = cfg.all_objects()
-    turnable = {
-        name: [RestsOn.bottom, *stable_sides(asset, _parts_acted_on(cfg, assets, name))]
-        for name, asset in assets.items()
-        if cfgs[name].rests_on is RestsOn.any
-    }
-    ways = [dict(zip(turnable, chosen, strict=True)) for chosen in product(*turnable.values())]
-    return [sides for sides in ways if any(side is not RestsOn.bottom for side in sides.values())]
-
-
-def lay_objects(
-    cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], sides: Mapping[str, RestsOn]
-) -> dict[str, ObjectAsset]:
-    """Returns all objects, of which those that stand lie on `sides`.
-
-    Raises:
-        AssetError: An object cannot be laid on that side.
-    """
-    cfgs = cfg.all_objects()
-    turned = {
-        name: load_instance(replace(cfgs[name].with_instance(assets[name].instance), rests_on=side))
-        for name, side in sides.items()
-        if side is not RestsOn.bottom
-    }
-    return {**assets, **turned}
-
-
-def advise_any_side(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> str:
-    """Returns advice to lay an object on another side where a person would do so; else an empty string."""
-    from unlatch.objects.turned_object import suits_any_side
-
-    keys = {cfg.object.name: "object", **{item.name: f"objects.{i}" for i, item in enumerate(cfg.objects)}}
-    for name, item in cfg.all_objects().items():
-        asset = assets[name]
-        parts = _parts_acted_on(cfg, assets, name)
-        if parts and item.rests_on is RestsOn.bottom and suits_any_side(asset, parts):
-            return (
-                f" '{name}' is small and light enough to lie on another side: {keys[name]}.rests_on=any also tries "
-                "those."
-            )
-    return ""
-
-
-def _parts_acted_on(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], name: str) -> list[str]:
-    """Returns the names of the parts of an object that skills of the chain act on, each once."""
-    found = [part_of_skill(cfg, index, assets) for index, entry in enumerate(cfg.skills) if entry.objects[0] == name]
-    return list(dict.fromkeys(part.name for part in found if part is not None))
 
 
 def with_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:

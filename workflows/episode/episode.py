@@ -11,7 +11,6 @@ for each role:
 
 from __future__ import annotations
 
-import copy
 import logging
 import time
 import traceback
@@ -24,8 +23,7 @@ import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.config import RestsOn
-from unlatch.simcore.errors import AssetError, ConfigError, RecordingError, UnlatchError
+from unlatch.simcore.errors import RecordingError, UnlatchError
 from unlatch.simcore.randomization.config import RandomizationCfg, VisualDraw
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.keys import convert_to_stored_types
@@ -40,12 +38,9 @@ from unlatch.skills.skill import Skill
 from unlatch.tasks.language import phrasing_draws, task_language
 from unlatch.tasks.layout import Layout, sample_layout
 from unlatch.workflows.episode.assets import (
-    advise_any_side,
     describe_instances,
-    find_other_sides,
     language_step,
     language_steps,
-    lay_objects,
     load_assets,
     recorded_regions,
     with_derived_task,
@@ -58,7 +53,6 @@ from unlatch.workflows.episode.scene import EpisodeScene, build_scene
 from unlatch.workflows.episode.skill_run import SkillRun
 
 if TYPE_CHECKING:
-    from unlatch.workflows.episode.layout_search import LayoutSearch
     from unlatch.workflows.episode.randomization import EpisodeRandomization
     from unlatch.workflows.episode.visual_views import Room
 
@@ -191,8 +185,8 @@ class Episode:
         self._is_reset = True
         self.timings_ms["reset"] += 1e3 * (time.perf_counter() - start) - self.timings_ms.get("preplan", 0.0)
 
-    def _take_objects(self, asked: EpisodeCfg, assets: dict[str, ObjectAsset]) -> None:
-        """Takes the objects of the episode, with the task that they give the configuration `asked`.
+    def _take_objects(self, asked: EpisodeCfg, assets: dict[str, ObjectAsset]) -> ChainPlanner:
+        """Takes the objects of the episode, with the task that they give `asked`; returns the planner of both.
 
         Raises:
             ConfigError, AssetError: The task does not fit an object.
@@ -200,6 +194,7 @@ class Episode:
         self._assets = assets
         self.cfg = with_derived_task(asked, assets)
         self.planner = ChainPlanner(self.cfg, assets, self._checker, seed=self.seed)
+        return self.planner
 
     def _draw_layout(self, rng: np.random.Generator) -> Layout:
         """Draws a layout of the present objects."""
@@ -276,81 +271,31 @@ class Episode:
     def _search_layout(
         self, asked: EpisodeCfg, entry: LayoutSearchCfg, rng: np.random.Generator
     ) -> tuple[Layout, Failure | None]:
-        """Returns a layout in which the chain plans; where none does, the last that was tried and why it is refused.
-
-        With `rests_on=any`, the first pass over the layouts is made with the objects as they stand, then on each other
-        side, and so is the second pass. Where no side has a plan, the objects stand again. Each side has the draws of a
-        search of its own: its layouts do not depend on how many were tried before. The other sides share the work of
-        one search, so that a search on all sides takes about twice as long as one without them at most.
+        """Returns a layout in which the chain plans, or the last one that was tried and why it is refused.
 
         Args:
             asked: The configuration, without what is derived for the standing objects.
             entry: The search.
             rng: The stream `layout`, from which the objects have been drawn.
         """
-        start, first_draw = time.perf_counter(), copy.deepcopy(rng)
-        names = [name for name, item in asked.all_objects().items() if item.rests_on is RestsOn.any]
-        standing = self._begin_search(entry, rng, dict.fromkeys(names, RestsOn.bottom))
-        tried, layout = [standing], standing.look_first()
-        others = find_other_sides(self.cfg, self._assets) if layout is None else []
-        upright, share = self._assets, 1.0 / max(1, len(others))
-        for sides in others:
-            try:
-                self._take_objects(asked, lay_objects(standing.planner.cfg, upright, sides))
-            except (ConfigError, AssetError) as exc:
-                logger.info("No search with objects on %s: %s", sides, exc.message)
-                continue
-            tried.append(self._begin_search(entry, copy.deepcopy(first_draw), sides, share=share))
-            layout = tried[-1].look_first()
-            if layout is not None:
-                break
-        for search in tried if layout is None else ():
-            self._take_search(search)
-            layout = search.look_thoroughly()
-            if layout is not None:
-                break
-        failure = None
-        report = self.planner.layout_search
-        if layout is None or report is None:
-            self._take_search(standing)
-            report = standing.report
-            layout = standing.last_layout or self._draw_layout(rng)
-            message = report.refusal() + advise_any_side(self.cfg, self._assets)
-            if len(tried) > 1:
-                report.other_sides = [search.report.describe_side() for search in tried[1:]]
-                message += f" On another side, it has no plan either: {', '.join(report.earlier_sides())}."
-            failure = Failure("invalid_layout", message, 0.0, {"preplan": report.refused_counts()})
-        else:
-            report.other_sides = [each.report.describe_side() for each in tried if each.report is not report]
-        self.timings_ms["preplan"] = 1e3 * (time.perf_counter() - start)
-        return layout, failure
+        from unlatch.workflows.episode.layout_search import SearchedEpisode, search_layout
 
-    def _begin_search(
-        self, entry: LayoutSearchCfg, rng: np.random.Generator, sides: Mapping[str, RestsOn], *, share: float = 1.0
-    ) -> LayoutSearch:
-        """Returns a search with the present objects, which lie on `sides`; nothing is tried yet.
-
-        It has a `share` of the work of a search.
-        """
-        from unlatch.workflows.episode.layout_search import LayoutSearch
-
-        on_planned = self.options.on_planned
-        search = LayoutSearch(
-            self.planner,
-            entry,
-            draw=partial(self._draw_layout, rng),
+        start, on_planned = time.perf_counter(), self.options.on_planned
+        episode = SearchedEpisode(
+            partial(self._take_objects, asked),
+            self._take_planner,
+            draw=self._draw_layout,
             build=self._build_at_rest,
             on_planned=None if on_planned is None else partial(on_planned, self),
-            work_share=share,
         )
-        search.report.sides = {name: side.value for name, side in sides.items()}
-        self.planner.layout_search = search.report
-        return search
+        found = search_layout(episode, self.planner, entry, rng)
+        self.timings_ms["preplan"] = 1e3 * (time.perf_counter() - start)
+        return found
 
-    def _take_search(self, search: LayoutSearch) -> None:
-        """Takes the objects of an earlier search again."""
-        self.planner, self._layout = search.planner, search.last_layout
-        self.cfg, self._assets = self.planner.cfg, self.planner.assets
+    def _take_planner(self, planner: ChainPlanner, layout: Layout | None) -> None:
+        """Takes the objects of an earlier search again, and the layout that it built last."""
+        self.planner, self._layout = planner, layout
+        self.cfg, self._assets = planner.cfg, planner.assets
 
     @property
     def may_push(self) -> bool:

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import copy
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import zip_longest
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product, zip_longest
 
+import numpy as np
+
+from unlatch.configs.schema import EpisodeCfg, part_of_skill
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.config import RestsOn
+from unlatch.objects.library import load_instance
 from unlatch.objects.scene_object import SceneObject
+from unlatch.objects.turned_object import stable_sides, suits_any_side
+from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.config import StageSequences, stages_of
@@ -18,6 +30,8 @@ from unlatch.solver.plan import KeyframePlan, PlanBudget
 from unlatch.tasks.layout import Layout
 from unlatch.workflows.episode.chain_planner import ChainPlanner, PlannedSkill
 from unlatch.workflows.episode.layout_search_report import LayoutCandidate, LayoutSearchReport
+
+logger = logging.getLogger(__name__)
 
 THOROUGH_CANDIDATES = 8
 """Largest number of layouts that are planned with the full budget if no layout plans with the first, smaller one."""
@@ -306,3 +320,148 @@ def _contents_moved(objects: Mapping[str, SceneObject], skill: ArticulationSkill
     yield
     for name, T_link_root in inside:
         objects[name].body.set_root_pose(item.body.link_pose(link) @ T_link_root)
+
+
+@dataclass(frozen=True)
+class SearchedEpisode:
+    """What a search needs of its episode, which has not begun."""
+
+    take_objects: Callable[[dict[str, ObjectAsset]], ChainPlanner]
+    """Gives it other objects, and returns their planner."""
+    take_planner: Callable[[ChainPlanner, Layout | None], None]
+    """Gives it the objects of an earlier planner again, with the layout that was built last."""
+    draw: Callable[[np.random.Generator], Layout]
+    """Draws a layout of its present objects."""
+    build: Callable[[Layout], Failure | None]
+    """See `LayoutSearch`."""
+    on_planned: OnPlanned | None = None
+    """See `LayoutSearch`."""
+
+    def begin_search(
+        self,
+        planner: ChainPlanner,
+        entry: LayoutSearchCfg,
+        rng: np.random.Generator,
+        sides: Mapping[str, RestsOn],
+        *,
+        share: float = 1.0,
+    ) -> LayoutSearch:
+        """Returns a search with the present objects, which lie on `sides`; nothing is tried yet.
+
+        It has a `share` of the work of a search.
+        """
+        search = LayoutSearch(
+            planner,
+            entry,
+            draw=partial(self.draw, rng),
+            build=self.build,
+            on_planned=self.on_planned,
+            work_share=share,
+        )
+        search.report.sides = {name: side.value for name, side in sides.items()}
+        planner.layout_search = search.report
+        return search
+
+
+def search_layout(
+    episode: SearchedEpisode, planner: ChainPlanner, entry: LayoutSearchCfg, rng: np.random.Generator
+) -> tuple[Layout, Failure | None]:
+    """Returns a layout in which the chain plans; where none does, the last that was tried and why it is refused.
+
+    With `rests_on=any`, the first pass over the layouts is made with the objects as they stand, then on each other
+    side, and so is the second pass. Where no side has a plan, the objects stand again. Each side has the draws of a
+    search of its own: its layouts do not depend on how many were tried before. The other sides share the work of one
+    search, so that a search on all sides takes about twice as long as one without them at most.
+
+    Args:
+        episode: The episode.
+        planner: Its planner, for the standing objects.
+        entry: The search.
+        rng: The stream `layout`, from which the objects have been drawn.
+    """
+    first_draw = copy.deepcopy(rng)
+    names = [name for name, item in planner.cfg.all_objects().items() if item.rests_on is RestsOn.any]
+    standing = episode.begin_search(planner, entry, rng, dict.fromkeys(names, RestsOn.bottom))
+    tried, chosen, layout = [standing], standing, standing.look_first()
+    others = _find_other_sides(planner.cfg, planner.assets) if layout is None else []
+    share = 1.0 / max(1, len(others))
+    for sides in others:
+        try:
+            turned = episode.take_objects(_lay_objects(planner.cfg, planner.assets, sides))
+        except (ConfigError, AssetError) as exc:
+            logger.info("No search with objects on %s: %s", sides, exc.message)
+            continue
+        chosen = episode.begin_search(turned, entry, copy.deepcopy(first_draw), sides, share=share)
+        tried.append(chosen)
+        layout = chosen.look_first()
+        if layout is not None:
+            break
+    for chosen in tried if layout is None else ():
+        episode.take_planner(chosen.planner, chosen.last_layout)
+        layout = chosen.look_thoroughly()
+        if layout is not None:
+            break
+    if layout is not None:
+        chosen.report.other_sides = [each.report.describe_side() for each in tried if each is not chosen]
+        return layout, None
+    episode.take_planner(planner, standing.last_layout)
+    report, message = standing.report, standing.report.refusal() + _advise_any_side(planner.cfg, planner.assets)
+    if len(tried) > 1:
+        report.other_sides = [search.report.describe_side() for search in tried[1:]]
+        message += f" On another side, it has no plan either: {', '.join(report.earlier_sides())}."
+    failure = Failure("invalid_layout", message, 0.0, {"preplan": report.refused_counts()})
+    return standing.last_layout or episode.draw(rng), failure
+
+
+def _find_other_sides(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> list[dict[str, RestsOn]]:
+    """Returns the side of each object with `rests_on=any`, for each other way in which they lie stably.
+
+    Args:
+        cfg: The episode, with its derived task.
+        assets: The objects by name, which stand.
+    """
+    cfgs = cfg.all_objects()
+    turnable = {
+        name: [RestsOn.bottom, *stable_sides(asset, _parts_acted_on(cfg, assets, name))]
+        for name, asset in assets.items()
+        if cfgs[name].rests_on is RestsOn.any
+    }
+    ways = [dict(zip(turnable, chosen, strict=True)) for chosen in product(*turnable.values())]
+    return [sides for sides in ways if any(side is not RestsOn.bottom for side in sides.values())]
+
+
+def _lay_objects(
+    cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], sides: Mapping[str, RestsOn]
+) -> dict[str, ObjectAsset]:
+    """Returns all objects, of which those that stand lie on `sides`.
+
+    Raises:
+        AssetError: An object cannot be laid on that side.
+    """
+    cfgs = cfg.all_objects()
+    turned = {
+        name: load_instance(replace(cfgs[name].with_instance(assets[name].instance), rests_on=side))
+        for name, side in sides.items()
+        if side is not RestsOn.bottom
+    }
+    return {**assets, **turned}
+
+
+def _advise_any_side(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> str:
+    """Returns advice to lay an object on another side where a person would do so; else an empty string."""
+    keys = {cfg.object.name: "object", **{item.name: f"objects.{i}" for i, item in enumerate(cfg.objects)}}
+    for name, item in cfg.all_objects().items():
+        asset = assets[name]
+        parts = _parts_acted_on(cfg, assets, name)
+        if parts and item.rests_on is RestsOn.bottom and suits_any_side(asset, parts):
+            return (
+                f" '{name}' is small and light enough to lie on another side: {keys[name]}.rests_on=any also tries "
+                "those."
+            )
+    return ""
+
+
+def _parts_acted_on(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], name: str) -> list[str]:
+    """Returns the names of the parts of an object that skills of the chain act on, each once."""
+    found = [part_of_skill(cfg, index, assets) for index, entry in enumerate(cfg.skills) if entry.objects[0] == name]
+    return list(dict.fromkeys(part.name for part in found if part is not None))

@@ -275,27 +275,15 @@ class RoomBuilder:
 
     def cylinder(self, kind: str, material: Material, start: Point, end: Point, radius_m: float) -> None:
         """Adds a cylinder between the middles of its ends [m]."""
-        import trimesh
+        self._add_solid(kind, material, "cylinder", radius=radius_m, segment=[start, end], sections=28)
 
-        solid = trimesh.creation.cylinder(radius=radius_m, segment=[start, end], sections=28)
-        self._add_solid(kind, material, solid)
-
-    def ball(self, kind: str, material: Material, middle: Point, radius_m: float, *, squash: Point = (1, 1, 1)) -> None:
-        """Adds a ball, or an ellipsoid of other factors on its radius [m]."""
-        import trimesh
-
-        solid = trimesh.creation.uv_sphere(radius=radius_m, count=[14, 20])
-        solid.apply_scale(squash)
-        solid.apply_translation(middle)
-        self._add_solid(kind, material, solid)
+    def ball(self, kind: str, material: Material, middle: Point, radius_m: float) -> None:
+        """Adds a ball of a radius [m]."""
+        self._add_solid(kind, material, "uv_sphere", middle, radius=radius_m, count=[14, 20])
 
     def profile(self, kind: str, material: Material, middle: Point, outline: Sequence[tuple[float, float]]) -> None:
         """Adds a solid of revolution about a vertical axis: (radius, height) from its bottom up [m]."""
-        import trimesh
-
-        solid = trimesh.creation.revolve(np.array(outline), sections=28)
-        solid.apply_translation(middle)
-        self._add_solid(kind, material, solid)
+        self._add_solid(kind, material, "revolve", middle, linestring=np.array(outline), sections=28)
 
     def leaf(self, kind: str, material: Material, base: Point, along: Array, length_m: float) -> None:
         """Adds a flat leaf from its base along a direction (3,), bent downwards [m]."""
@@ -333,8 +321,14 @@ class RoomBuilder:
             (kind, material, Pose(np.column_stack([x, up, z]), self._arrange(np.array(middle))), size_m)
         )
 
-    def _add_solid(self, kind: str, material: Material, solid: object) -> None:
-        mesh = TriangleMesh(np.asarray(solid.vertices, dtype=float), np.asarray(solid.faces, dtype=int))  # type: ignore[attr-defined]
+    def _add_solid(self, kind: str, material: Material, shape: str, at: Point | None = None, **sizes: Any) -> None:
+        """Adds a shape of `trimesh.creation` with its origin at a point [m]; None: its sizes say where it is."""
+        import trimesh
+
+        solid = getattr(trimesh.creation, shape)(**sizes)
+        if at is not None:
+            solid.apply_translation(at)
+        mesh = TriangleMesh(np.asarray(solid.vertices, dtype=float), np.asarray(solid.faces, dtype=int))
         middle = mesh.vertices.mean(axis=0)
         around = np.arctan2(mesh.vertices[:, 1] - middle[1], mesh.vertices[:, 0] - middle[0])
         self._add(kind, material, mesh, np.stack([0.2 * around, mesh.vertices[:, 2]], axis=1), np.zeros(2))

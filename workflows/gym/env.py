@@ -18,13 +18,13 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.robots.arm_control import ArmAction
 from unlatch.simcore.catalogs import RENDERERS
 from unlatch.simcore.errors import ConfigError, PluginError, check_range, close_matches
+from unlatch.simcore.extras import install_command
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.episode_folders import MAX_NUMBER
 from unlatch.simcore.recording.export.columns import IMAGE, ObservationColumns, Part
 from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.recording.keys import convert_to_stored_types
 from unlatch.simcore.recording.observed_scene import ObservedScene
-from unlatch.simcore.registry import install_command
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.visuals.pictures import take_picture
 from unlatch.simcore.sim.world import World

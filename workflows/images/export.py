@@ -22,8 +22,8 @@ from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.files import user_path
 from unlatch.simcore.ranges import Count, check_ranges
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.simcore.recording.export.config import ExportCfg, HubCfg
-from unlatch.simcore.recording.export.exporter import Draft, ExportReport, run_export
+from unlatch.simcore.recording.export.config import ExportCfg
+from unlatch.simcore.recording.export.exporter import Draft, ExportReport, HubCfg, run_export
 from unlatch.simcore.recording.export.trajectory import ExportSource
 from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.sim.annotators.annotation import AnnotationCfg

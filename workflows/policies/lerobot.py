@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.registry import import_extra
+from unlatch.simcore.extras import import_extra
 from unlatch.workflows.gym.config import ActionMode
 from unlatch.workflows.policies.catalog import PolicySpaces, SingleWorkerPolicy, UserPolicy
 

@@ -15,8 +15,8 @@ from filelock import FileLock, Timeout
 
 from unlatch.simcore.cache import cache_root, make_cache_folder
 from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.extras import import_extra
 from unlatch.simcore.recording.export.columns import IMAGE, STATE
-from unlatch.simcore.registry import import_extra
 from unlatch.workflows.policies.openpi import ServedPolicy, check_actions
 from unlatch.workflows.policies.processes import PolicyServerError, slow_server
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unlatch.simcore.errors import ConfigError, close_matches
-from unlatch.simcore.registry import import_extra
+from unlatch.simcore.extras import import_extra
 from unlatch.simcore.rng import stream
 from unlatch.workflows.episode.criteria import ANSWER_LOST
 from unlatch.workflows.policies.catalog import POLICY_PORT, Policy

@@ -24,7 +24,7 @@ from unlatch.configs.config_files import config_dir
 from unlatch.configs.override_errors import explain_error
 from unlatch.configs.overrides import quote_text
 from unlatch.simcore.errors import ConfigError
-from unlatch.simcore.registry import import_extra
+from unlatch.simcore.extras import import_extra
 from unlatch.workflows.runs.sweep import LOGS, read_job
 
 logger = logging.getLogger(__name__)

@@ -190,10 +190,10 @@ FIRST_LINE_S = 30.0
 """Time after which the first line is printed where there is no terminal [s]."""
 
 
-DisplayT = TypeVar("DisplayT", bound="_Display")
+DisplayT = TypeVar("DisplayT", bound="Display")
 
 
-class _Display(ABC):
+class Display(ABC):
     """A live display on a terminal; elsewhere, as in a file or a pipe, a line every 30 s, and less often in long runs.
 
     Use as a context manager.
@@ -244,64 +244,19 @@ class _Display(ABC):
             console.print(f"unlatch: {self.line()}", markup=False, highlight=False, soft_wrap=True)
 
 
-class StepProgress(_Display):
-    """How far a command is that makes many things of one kind, such as the pictures of a clip."""
-
-    def __init__(self, noun: str, *, is_shown: bool = True, console: Console | None = None) -> None:
-        """Takes the plural of what is counted, such as `pictures`; without `is_shown`, it only counts."""
-        super().__init__(console, is_shown=is_shown)
-        self._noun = noun
-        self._done, self._total = 0, 0
-        self._first: tuple[int, float] | None = None
-        """How many there were at the first call, and when that was: what comes before does not count for the rate."""
-
-    def begin(self, total: int) -> None:
-        """Notes how many there will be; none is done yet."""
-        self.update(0, total)
-
-    def advance(self) -> None:
-        """Counts one more."""
-        self._done += 1
-
-    def update(self, done: int, total: int) -> None:
-        """Notes how many there are so far, and how many there will be."""
-        self._done, self._total = done, total
-        self._first = self._first or (done, time.perf_counter())
-
-    def _rate(self) -> list[str]:
-        """Returns the rate and the time left in words; nothing before the first one is done."""
-        before, since = self._first or (self._done, 0.0)
-        if self._done == before:
-            return []
-        per_s = (self._done - before) / max(time.perf_counter() - since, 1e-9)
-        rate = f"{per_s:.1f} a second" if per_s >= 1.0 else f"{1.0 / per_s:.1f} s each"
-        return [rate, _describe_left((self._total - self._done) / per_s)]
-
-    def line(self) -> str:
-        """Returns the counts so far as one line."""
-        if not self._total:
-            return f"no {self._noun} yet after {self._elapsed_s():.0f} s"
-        done = f"{self._done:,} of {self._total:,} {self._noun} after {self._elapsed_s():.0f} s"
-        return ", ".join([done, *self._rate()])
-
-    def __rich__(self) -> RenderableType:
-        if not self._total:
-            return Text(self.line())
-        return _bar(self._done, self._total, f"{self._done:,}/{self._total:,} {self._noun}", *self._rate())
-
-
-def _bar(done: int, total: int, *words: str) -> Table:
+def progress_bar(done: int, total: int, *words: str) -> Table:
     """Returns a bar with words beside it."""
     grid = Table.grid(padding=(0, 2))
     grid.add_row(ProgressBar(total=total, completed=done, width=20), *words)
     return grid
 
 
-def _describe_left(seconds: float) -> str:
+def describe_left(seconds: float) -> str:
+    """Returns a time left in words [s]."""
     return f"{timedelta(seconds=round(max(seconds, 0.0)))} left"
 
 
-class Progress(_Display):
+class Progress(Display):
     """Counts of a run's episodes so far, with a live display if asked for; use as a context manager.
 
     It is what a `progress` function is called with after each episode.
@@ -380,10 +335,10 @@ class Progress(_Display):
 
     def __rich__(self) -> Group:
         done = min(self.done, self.total)
-        left = "" if self.left_s is None else _describe_left(self.left_s)
+        left = "" if self.left_s is None else describe_left(self.left_s)
         pace = f"{self.per_hour:,.0f}/h" if self.per_hour else ""
         pace = pace if self.made else f"no episode has ended yet, {self._elapsed_s():.0f} s"
-        bar = _bar(done, self.total, f"{done}/{self.total}", pace, left)
+        bar = progress_bar(done, self.total, f"{done}/{self.total}", pace, left)
         share = f" ({100 * self.successes / self.made:.0f} %)" if self.made else ""
         counts = Text.assemble((f"{self.successes} {self.success_word}{share}", "green"))
         for code, count in self.codes.most_common():
@@ -399,7 +354,7 @@ class Progress(_Display):
             return f"{words[0]}; no episode has ended yet"
         words.append(f"{self.successes} of {self.made} {self.success_word}")
         words += [f"{self.per_hour:,.0f} an hour"] if self.per_hour else []
-        words += [] if self.left_s is None else [_describe_left(self.left_s)]
+        words += [] if self.left_s is None else [describe_left(self.left_s)]
         words += [f"{code} {count}" for code, count in self.codes.most_common()]
         return ", ".join(words)
 

@@ -16,8 +16,8 @@ from typing import Any
 import psutil
 
 from unlatch.simcore.errors import UnlatchError
+from unlatch.simcore.extras import import_extra
 from unlatch.simcore.process import WORKER_VARIABLE
-from unlatch.simcore.registry import import_extra
 from unlatch.workflows.runs.executors import Job, Outcome, WorkerLimits, never_ended
 from unlatch.workflows.runs.worker_processes import Worker, WorkerError, WorkerExecutor
 

@@ -30,8 +30,8 @@ from typing import IO, Any
 from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit, urlunsplit
 
 from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.extras import import_extra
 from unlatch.simcore.files import home_folder
-from unlatch.simcore.registry import import_extra
 from unlatch.workflows.runs.schema import LOCAL_HOST, MAX_PORT
 from unlatch.workflows.viewing.scene_nodes import SECRET_HEADER, start_viser, stop_viser
 

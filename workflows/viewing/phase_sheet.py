@@ -17,7 +17,7 @@ from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.skills.commands import Phase
 from unlatch.skills.mechanism_steps import press_of
 from unlatch.tasks.language import PRESS, Manner, fill_in, part_words
-from unlatch.workflows.runs.progress import StepProgress
+from unlatch.workflows.runs.step_progress import StepProgress
 from unlatch.workflows.viewing import phase_moments
 from unlatch.workflows.viewing.best_view import Subject, choose_best_view, find_acted_part
 from unlatch.workflows.viewing.picture import GOOD, INK, PAPER, Font, Rgb, draw_caption, load_font, write_picture

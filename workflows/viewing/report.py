@@ -15,9 +15,10 @@ from unlatch.simcore.errors import UnlatchError, count_noun
 from unlatch.simcore.recording.json_values import differences
 from unlatch.simcore.recording.policy_outcome import STAGES
 from unlatch.workflows.runs.earlier_code import describe_mixed_code
-from unlatch.workflows.runs.progress import Pace, StepProgress, is_telling, pace_of, read_run_times
+from unlatch.workflows.runs.progress import Pace, is_telling, pace_of, read_run_times
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.runs.statistics import MOST_KEPT, SEARCH
+from unlatch.workflows.runs.step_progress import StepProgress
 from unlatch.workflows.viewing import report_examples as charts
 from unlatch.workflows.viewing.episode_files import commands_of, report_command, view_command
 from unlatch.workflows.viewing.report_counts import TOTAL, Tally, breakdowns, make_breakdown

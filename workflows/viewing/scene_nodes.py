@@ -23,8 +23,8 @@ from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import PluginError
+from unlatch.simcore.extras import import_extra
 from unlatch.simcore.meshes.obj_file import linear_light
-from unlatch.simcore.registry import import_extra
 from unlatch.workflows.viewing import recorded_scene
 
 Array = np.ndarray

@@ -12,15 +12,10 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from unlatch.simcore.registry import Catalog, CatalogEntry, import_extra
+from unlatch.simcore.extras import import_extra
+from unlatch.simcore.registry import Catalog, CatalogEntry
 from unlatch.workflows.viewing.picture import fill_template
-from unlatch.workflows.viewing.recorded_scene import (
-    PATH_RGB,
-    POINT_RGB,
-    ColouredMesh,
-    RecordedScene,
-    ShownBody,
-)
+from unlatch.workflows.viewing.recorded_scene import PATH_RGB, POINT_RGB, ColouredMesh, RecordedScene, ShownBody
 from unlatch.workflows.viewing.scene_nodes import SceneNodes, set_view, start_viser, stop_viser
 
 VIEWERS = Catalog(

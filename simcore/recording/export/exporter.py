@@ -8,6 +8,7 @@ group `unlatch.exporters` in your own distribution), and a test. Methods are cal
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ from typing import Any, ClassVar
 
 from filelock import FileLock, Timeout
 
-from unlatch.simcore.errors import RecordingError
+from unlatch.simcore.errors import ConfigError, RecordingError
 from unlatch.simcore.files import report_unwritable, sync_path, unwritable_error
 from unlatch.simcore.recording.episode_folders import absolute_folder, missing_folders
 from unlatch.simcore.recording.export.config import ExportCfg
@@ -262,3 +263,46 @@ def _exported_numbers(exporter: Exporter, target: Path, *, append: bool) -> set[
             path=str(target),
         )
     return there
+
+
+_HUB_NAME = re.compile(r"[^/\s]+/[^/\s]+")
+
+
+_HUB_LICENSE = re.compile(r"[a-z0-9][a-z0-9.-]*")
+
+
+@dataclass
+class HubCfg:
+    """Which data set of the Hub an export is uploaded to, and how."""
+
+    push: str | None = None
+    """Name of the data set on the Hub, `user/name`; null: nothing is uploaded."""
+    private: bool = False
+    """Whether a new data set on the Hub is private."""
+    license: str | None = None
+    """Licence on the data set's page, as the Hub spells it; null: `apache-2.0` if Unlatch generated all objects, else
+    `unknown`."""
+    clip: bool = True
+    """Whether the data set's page shows a clip of the first episode."""
+
+    def __post_init__(self) -> None:
+        if self.push is None:
+            for key, given in (("private", self.private), ("license", self.license), ("clip", not self.clip)):
+                if given:
+                    raise ConfigError(
+                        f"{key} has no effect: push=null. Name the data set on the Hub, such as push=USER/NAME, or "
+                        f"remove {key}.",
+                        key=key,
+                    )
+        elif not _HUB_NAME.fullmatch(self.push):
+            raise ConfigError(
+                f"push='{self.push}' is not the name of a data set on the Hub. Expected USER/NAME, such as "
+                "push=ann/microwaves. Change it.",
+                key="push",
+            )
+        if self.license is not None and not _HUB_LICENSE.fullmatch(self.license):
+            raise ConfigError(
+                f"license='{self.license}' is not the name of a licence. Expected a name of "
+                "https://huggingface.co/docs/hub/repositories-licenses, such as cc-by-4.0. Change it.",
+                key="license",
+            )

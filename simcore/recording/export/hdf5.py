@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.extras import import_extra
 from unlatch.simcore.recording.export.config import ExportCfg
 from unlatch.simcore.recording.export.exporter import Exporter
 from unlatch.simcore.recording.export.trajectory import ACTION, ExportSource, Images, Trajectory
-from unlatch.simcore.registry import import_extra
 
 
 class HDF5Exporter(Exporter):

@@ -14,8 +14,8 @@ from PIL import Image
 from unlatch.simcore.cache import LRUCache
 from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.errors import WorldError
+from unlatch.simcore.extras import import_extra
 from unlatch.simcore.geometry import Array, Pose
-from unlatch.simcore.registry import import_extra
 from unlatch.simcore.sim.renderers.light import SKY, SUN, decode_srgb, environment_light, tone_map
 from unlatch.simcore.sim.renderers.link_geometry import (
     DrawnLink,

@@ -13,9 +13,9 @@ import numpy as np
 from unlatch.simcore.cache import LRUCache
 from unlatch.simcore.cameras import Pinhole
 from unlatch.simcore.errors import ConfigError, WorldError
+from unlatch.simcore.extras import import_extra
 from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.process import CARD_VARIABLE, WORKER_VARIABLE, hide_native_output
-from unlatch.simcore.registry import import_extra
 from unlatch.simcore.sim.renderers import link_geometry
 from unlatch.simcore.sim.renderers.light import HEADROOM, SKY, SUN, darken_corners, encode_srgb, environment_faces
 from unlatch.simcore.sim.renderers.pygfx_links import LinkGeometry, ShownLink

@@ -14,7 +14,7 @@ from unlatch.objects.importers import synthesized_object
 from unlatch.objects.library import describe_object_set, load_instance, load_object
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.errors import AssetError, ConfigError
-from unlatch.simcore.registry import install_command
+from unlatch.simcore.extras import install_command
 
 
 @pytest.fixture

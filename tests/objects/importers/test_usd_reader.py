@@ -20,12 +20,12 @@ from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverte
 from unlatch.objects.library import load_instance
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.objects.procedural.textured_files import textured_files
-from unlatch.simcore import registry as extras
+from unlatch.simcore import extras
 from unlatch.simcore.errors import AssetError
+from unlatch.simcore.extras import install_command
 from unlatch.simcore.meshes.obj_file import linear_light, read_textured_surface, srgb_light
 from unlatch.simcore.meshes.shape_surface import shape_cloud, shape_mesh
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.simcore.registry import install_command
 from unlatch.simcore.urdf.model import ShapeKind, UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
 

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 import trimesh
 
-from unlatch.simcore import registry as extras
+from unlatch.simcore import extras
 from unlatch.simcore.errors import AssetError
+from unlatch.simcore.extras import install_command
 from unlatch.simcore.meshes import mesh_reader
 from unlatch.simcore.meshes.mesh_reader import read_mesh
 from unlatch.simcore.meshes.mesh_store import mesh_dependencies
 from unlatch.simcore.meshes.triangle_mesh import closed_volume
-from unlatch.simcore.registry import install_command
 
 READERS = {".dae": "collada", ".fbx": "ufbx"}
 """Packages that some formats need."""

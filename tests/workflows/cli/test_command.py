@@ -8,7 +8,7 @@ import pytest
 from unlatch import command_table
 from unlatch.simcore import process as interrupts
 from unlatch.simcore.errors import ConfigError, PluginError
-from unlatch.workflows.cli import run_report
+from unlatch.workflows.cli import debugger
 from unlatch.workflows.cli.terminal import BAD_INPUT, FAILED, INTERRUPTED, OK, command, run_command
 
 
@@ -50,7 +50,7 @@ def test_a_bug_in_the_code_of_a_user_is_shown_with_file_and_line(tmp_path, capsy
 def test_a_bug_of_unlatch_is_raised(monkeypatch):
     # this test file is no part of Python or Unlatch: without its frames, none is of a user
     places = {"unlatch": [Path("/")]}
-    monkeypatch.setattr("unlatch.workflows.runs.code_versions.find_places", lambda name: places.get(name, []))
+    monkeypatch.setattr("unlatch.workflows.runs.traceback_frames.find_places", lambda name: places.get(name, []))
     with pytest.raises(ZeroDivisionError):
         main_that(lambda: 1 / 0)([])
 
@@ -131,8 +131,8 @@ def test_a_value_that_a_plugin_refuses_is_one_line(tmp_path, capsys):
 )
 def test_the_debugger_opens_for_a_bug_and_the_exception_goes_on(raised, active, opened, monkeypatch):
     seen: list[Exception] = []
-    monkeypatch.setattr(run_report, "open_debugger", lambda exc, advice: seen.append(exc))
-    with pytest.raises(type(raised)), run_report.debugging(active=active):
+    monkeypatch.setattr(debugger, "open_debugger", lambda exc, advice: seen.append(exc))
+    with pytest.raises(type(raised)), debugger.debugging(active=active):
         raise raised
     assert seen == ([raised] if opened else [])
 

@@ -16,7 +16,7 @@ import trimesh
 from tests.workflows.builders import data_set_of
 from unlatch.objects import library
 from unlatch.objects.procedural.drawer import drawer
-from unlatch.robots.models import distribution_file
+from unlatch.robots.changed_models import distribution_file
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.workflows.runs.code_versions import header_of
 from unlatch.workflows.runs.loading import load

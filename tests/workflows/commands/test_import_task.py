@@ -7,7 +7,7 @@ import pytest
 
 from unlatch import command_table
 from unlatch.robots.catalog import load_robot
-from unlatch.robots.models import distribution_file
+from unlatch.robots.changed_models import distribution_file
 from unlatch.workflows.assets.new_robot import urdf_reference, yaml_text
 
 DATA = Path(__file__).parents[2] / "data"

@@ -14,11 +14,12 @@ from tests.robots.test_foreign_models import COUPLED, arm_mjcf
 from unlatch.configs.schema import hand_notices
 from unlatch.robots import robot_from_urdf as robot_from_urdf_module
 from unlatch.robots.catalog import load_robot
+from unlatch.robots.changed_models import distribution_file
 from unlatch.robots.checks import limit_problems
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import describe_hand_frame
 from unlatch.robots.hands import Chain, Hand, find_arm_chains, measure_hand, read_mimics
-from unlatch.robots.models import distribution_file, model_path
+from unlatch.robots.models import model_path
 from unlatch.robots.robot_from_urdf import robot_from_urdf
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose

@@ -15,10 +15,10 @@ from unlatch import command_table
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.models import model_path
 from unlatch.simcore.errors import AssetError
+from unlatch.simcore.extras import install_command
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.obj_file import linear_light
 from unlatch.simcore.recording.episode import EpisodeRecord
-from unlatch.simcore.registry import install_command
 from unlatch.simcore.urdf.model import Link, Shape, ShapeKind, UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.workflows.viewing.recorded_scene import RecordedScene, ShownBody, box_mesh, link_meshes, read_scene

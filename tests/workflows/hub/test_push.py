@@ -14,9 +14,9 @@ from PIL import Image
 
 import unlatch
 from tests.workflows.hub.hub_server import TOKEN, Hub, Repo, serve_hub
+from unlatch.simcore.extras import install_command
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.export.lerobot import LeRobotSet
-from unlatch.simcore.registry import install_command
 from unlatch.workflows import hub as card
 from unlatch.workflows.runs.code_versions import header_of
 

@@ -16,8 +16,8 @@ from gymnasium.spaces import Box, Dict
 
 import unlatch
 from unlatch.simcore.errors import ConfigError, PluginError
+from unlatch.simcore.extras import install_command
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.simcore.registry import install_command
 from unlatch.workflows.commands.check import evaluate_command as evaluate
 from unlatch.workflows.gym.config import ActionMode, ObservationCfg
 from unlatch.workflows.policies.catalog import PolicySpaces

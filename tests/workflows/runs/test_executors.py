@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from unlatch.simcore.errors import ConfigError, PluginError
-from unlatch.simcore.registry import install_command
+from unlatch.simcore.extras import install_command
 from unlatch.workflows.runs.executors import EXECUTORS, EpisodeMaker, Outcome, SerialExecutor, WorkerLimits
 from unlatch.workflows.runs.worker_processes import ProcessExecutor, WorkerError
 

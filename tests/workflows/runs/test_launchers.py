@@ -14,8 +14,8 @@ from omegaconf import DictConfig, OmegaConf
 from unlatch import command_table
 from unlatch.configs.config_files import config_dir
 from unlatch.simcore.errors import ConfigError, PluginError
+from unlatch.simcore.extras import install_command
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.simcore.registry import install_command
 from unlatch.workflows.cli.terminal import BAD_INPUT, FAILED, OK
 from unlatch.workflows.runs.hydra_launcher import HydraLauncher
 from unlatch.workflows.runs.schema import SERIAL

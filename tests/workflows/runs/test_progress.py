@@ -15,11 +15,11 @@ from unlatch.workflows.runs.progress import (
     Progress,
     RunClock,
     RunTime,
-    StepProgress,
     copy_run_times,
     pace_of,
     read_run_times,
 )
+from unlatch.workflows.runs.step_progress import StepProgress
 
 
 def wait_for(condition: Callable[[], bool]) -> None:

@@ -9,12 +9,12 @@ import pytest
 
 from tests.simcore.recording.export.builders import ARM_ACTION, ROBOT, record_of, scene_of, task_record_of
 from unlatch.simcore.errors import ConfigError, PluginError, RecordingError
+from unlatch.simcore.extras import install_command
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.export.config import ActionKind, DeltaFrom, ExportCfg, StateKind
 from unlatch.simcore.recording.export.exporter import run_export
 from unlatch.simcore.recording.export.hdf5 import ManiSkillExporter, RobomimicCfg, RobomimicExporter
 from unlatch.simcore.recording.export.trajectory import ExportSource
-from unlatch.simcore.registry import install_command
 
 
 def export(exporter, data_set, cfg, out):

@@ -12,7 +12,7 @@ from unlatch.simcore.sim.bodies import ROOT
 from unlatch.simcore.sim.renderers.light import tone_map
 from unlatch.simcore.sim.renderers.renderer import RenderRequest
 from unlatch.simcore.sim.renderers.software import SoftwareRenderer
-from unlatch.simcore.sim.visuals import visual_shapes
+from unlatch.simcore.sim.visuals import kept_shapes
 from unlatch.simcore.sim.visuals.appearance import (
     SOLIDS,
     AppearanceView,
@@ -22,8 +22,9 @@ from unlatch.simcore.sim.visuals.appearance import (
     add_panel,
     add_solid,
 )
+from unlatch.simcore.sim.visuals.kept_shapes import find_kept_shapes
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, link_labels, take_picture, visible_links
-from unlatch.simcore.sim.visuals.visual_shapes import Light, find_kept_shapes
+from unlatch.simcore.sim.visuals.visual_shapes import Light
 from unlatch.simcore.sim.world import World, WorldCfg
 
 Array = np.ndarray
@@ -215,7 +216,7 @@ def test_scenery_is_visible_and_has_no_contacts(shown):
 @pytest.mark.integration
 def test_shapes_of_large_models_are_kept_until_a_mesh_changes(tmp_path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("UNLATCH_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(visual_shapes, "_LEAST_BYTES", 0)
+    monkeypatch.setattr(kept_shapes, "_LEAST_BYTES", 0)
     mesh, urdf = tmp_path / "part.obj", tmp_path / "part.urdf"
     mesh.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n")
     geometry = '<geometry><mesh filename="part.obj" scale="0.1 0.2 0.3"/></geometry>'
