@@ -43,6 +43,7 @@ from unlatch.solver.setting import PlannerSettingCfg
 from unlatch.solver.setting_reader import find_misfit_motions
 from unlatch.tasks.language import FIELDS
 from unlatch.tasks.layout import TABLE, plinth_name
+from unlatch.tasks.stand import GROUND, StandCfg
 from unlatch.tasks.task import GoalCfg, OpennessCfg, RegionCfg, RelationCfg, TaskCfg, order_relations
 
 MAX_REPLANS = 20
@@ -102,6 +103,8 @@ class EpisodeCfg:
     """How much plans vary: from 0, one plan for each scene, to 1, spread evenly; null: the first plan that serves."""
     randomization: RandomizationCfg = field(default_factory=RandomizationCfg)
     """Randomization beyond the layout."""
+    stand: StandCfg = field(default_factory=StandCfg)
+    """What the robot stands on: a YAML file of the group `stand`."""
     scenery: Scenery = Scenery.studio
     """The room in images; physics and records do not depend on it."""
     disturb: DisturbCfg = field(default_factory=DisturbCfg)
@@ -229,7 +232,7 @@ def _check_robot(cfg: EpisodeCfg) -> None:
 
 def _check_objects(cfg: EpisodeCfg) -> None:
     places_of = [("object", cfg.object), *((f"objects[{i}]", o) for i, o in enumerate(cfg.objects))]
-    taken = {TABLE: "the table", cfg.robot.name: "the robot"}
+    taken = {TABLE: "the table", GROUND: "the floor below a stand", cfg.robot.name: "the robot"}
     for _, item in places_of:
         taken[plinth_name(item.name)] = f"the box that '{item.name}' may stand on"
     names: list[str] = []
