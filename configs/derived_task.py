@@ -75,6 +75,8 @@ DIP_M, ABOVE_TABLE_M = 0.003, 0.01
 MIN_FRONT_DISTANCE_M, MIN_PART_DISTANCE_M = 0.33, 0.38
 """Smallest distances of the object's front and of its part from the arm's base at the start [m]. The hand of the folded
 arm reaches the part at this distance."""
+MIN_STAND_DISTANCE_M = 0.25
+"""Smallest distance of the contact point from the middle of the robot's stand, whose plate a door may meet [m]."""
 _SAMPLES = 9
 
 
@@ -242,6 +244,8 @@ def derive_region(
     half_y = max(scale * REACH_HALF_M[1] - swing * abs(depth), scale * LEAST_HALF_M)
     # the object faces the arm: its x and y axes are turned by 180 degrees
     room = max(scale * MIN_FRONT_DISTANCE_M, scale * MIN_PART_DISTANCE_M + _protrusion(asset, part, start))
+    if on_floor:
+        room = max(room, scale * MIN_STAND_DISTANCE_M + high[0])
     x = max(scale * REACH_CENTER_M[0] + depth, room + half_x)
     y = scale * REACH_CENTER_M[1] + across
     where = {"object": asset.name, "center_m": [_round_to_mm(x), _round_to_mm(y)]}

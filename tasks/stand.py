@@ -24,12 +24,14 @@ GROUND = "ground"
 _GROUND_M = (6.0, 6.0, 0.1)
 _GROUND_MIDDLE_M = (0.5, 0.0)
 """Size of the floor, and its middle in x and y [m]."""
-_COLUMN_M, _HEAD_M, _PLATE_M = 0.18, 0.26, 0.5
+_COLUMN_M, _HEAD_M, _PLATE_M = 0.18, 0.26, 0.4
 """Sides of the column, of the plate below the foot of an arm, and of the plate on the floor [m]."""
 _THICK_M = 0.02
 """Thickness of both plates [m]."""
 _BED_M = (0.34, 0.14)
 """Depth and height of the bed of a rail [m]."""
+_LEAST_M = 1e-6
+"""A column is at least this high [m]."""
 _BEYOND_M = 0.3
 """How far a rail goes on beyond the places of the column [m]."""
 
@@ -175,7 +177,7 @@ class StandRange:
         else:
             boxes.append(self._box("plate", (_PLATE_M, _PLATE_M), -height, foot))
         head = max(-thick, foot)
-        if head > foot:
+        if head - foot > _LEAST_M:
             boxes.append(self._box("column", (_COLUMN_M, _COLUMN_M), foot, head))
         boxes.append(self._box("head", (_HEAD_M, _HEAD_M), head, 0.0))
         return Stand(cfg.kind, height, along, tuple(boxes))
