@@ -14,7 +14,7 @@ from unlatch.objects.articulated_object import ObjectAsset, front_frame
 from unlatch.objects.closing_force_values import closing_reach
 from unlatch.simcore.errors import ConfigError, GeometryError, RecordingError, close_matches
 from unlatch.simcore.geometry import Pose
-from unlatch.tasks.stand import Stand, StandRange
+from unlatch.tasks.stand import RobotStand, StandRange
 from unlatch.tasks.task import GoalKind, OpennessCfg, RegionCfg, RelationCfg, TaskCfg, order_relations
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Layout:
     """By object name."""
     q_home: Mapping[str, np.ndarray]
     """Start joint positions (n,) by arm [rad]."""
-    stand: Stand | None = None
+    stand: RobotStand | None = None
     """The stand of the robot; None: robot and objects stand on a table."""
 
     @property
@@ -114,7 +114,7 @@ class Layout:
         try:
             objects = {name: _placement_from_dict(item) for name, item in values["objects"].items()}
             q_home = {arm: np.asarray(q, dtype=float) for arm, q in values["q_home"].items()}
-            stand = Stand.from_dict(values["stand"]) if "stand" in values else None
+            stand = RobotStand.from_dict(values["stand"]) if "stand" in values else None
         except (KeyError, TypeError, ValueError, AttributeError, GeometryError) as exc:
             raise RecordingError(
                 f"The layout of a record cannot be read ({type(exc).__name__}: {exc}). Expected poses, joint positions "
@@ -224,7 +224,7 @@ class _PlacementDraw:
     """Draws where the objects of an episode stand, one after another."""
 
     def __init__(
-        self, cfg: TaskCfg, assets: Mapping[str, ObjectAsset], rng: np.random.Generator, stand: Stand | None
+        self, cfg: TaskCfg, assets: Mapping[str, ObjectAsset], rng: np.random.Generator, stand: RobotStand | None
     ) -> None:
         self._cfg, self._assets, self._rng, self._stand = cfg, assets, rng, stand
         self._ground_m = 0.0 if stand is None else stand.floor_z_m

@@ -107,7 +107,7 @@ class FixedBox:
 
 
 @dataclass(frozen=True)
-class Stand:
+class RobotStand:
     """The stand of one layout."""
 
     kind: StandKind
@@ -135,7 +135,7 @@ class Stand:
         }
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Stand:
+    def from_dict(cls, values: Mapping[str, Any]) -> RobotStand:
         """Reads what `to_dict` wrote; raises KeyError, TypeError or ValueError if it is something else."""
         boxes = [FixedBox(box["name"], _three(box["size_m"]), _three(box["position"])) for box in values["boxes"]]
         kind = StandKind(values["kind"])
@@ -158,7 +158,7 @@ class StandRange:
     scale: float = 1.0
     """Size of the robot relative to a Panda; all lengths are multiplied by it."""
 
-    def draw(self, rng: np.random.Generator) -> Stand:
+    def draw(self, rng: np.random.Generator) -> RobotStand:
         """Draws the height of a stand, and on a rail the place of the arm, from the layout stream."""
         cfg, scale = self.cfg, self.scale
         height = scale * float(rng.uniform(*cfg.height_m))
@@ -168,7 +168,7 @@ class StandRange:
         thick = scale * _THICK_M
         if cfg.kind is StandKind.floor:
             boxes.append(self._box("plate", (_PLATE_M, _PLATE_M), -height, 0.0))
-            return Stand(cfg.kind, height, along, tuple(boxes))
+            return RobotStand(cfg.kind, height, along, tuple(boxes))
         lowest = _BED_M[1] if cfg.kind is StandKind.rail else _THICK_M
         foot = -height + min(scale * lowest, max(height - thick, 0.5 * thick))
         if cfg.kind is StandKind.rail:
@@ -180,7 +180,7 @@ class StandRange:
         if head - foot > _LEAST_M:
             boxes.append(self._box("column", (_COLUMN_M, _COLUMN_M), foot, head))
         boxes.append(self._box("head", (_HEAD_M, _HEAD_M), head, 0.0))
-        return Stand(cfg.kind, height, along, tuple(boxes))
+        return RobotStand(cfg.kind, height, along, tuple(boxes))
 
     def _box(
         self, name: str, sides_m: tuple[float, float], bottom: float, top: float, aside_m: float = 0.0

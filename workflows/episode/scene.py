@@ -37,7 +37,7 @@ from unlatch.skills.gripping import grip_force, load_of
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.scene import ArmModel
 from unlatch.tasks.layout import TABLE, Layout, plinth_name
-from unlatch.tasks.stand import GROUND, FixedBox, Stand, StandCfg, StandRange
+from unlatch.tasks.stand import GROUND, FixedBox, RobotStand, StandCfg, StandRange
 
 _LIMIT_MARGIN_RAD = 0.03
 """Distance that plans keep from the ends of a joint's range [rad]."""
@@ -156,7 +156,7 @@ class EpisodeScene:
     fixtures: tuple[ObstacleModel, ...]
     regions: Mapping[tuple[str, str], ObjectRegion] = field(default_factory=dict)
     """Recorded regions, by (object, region)."""
-    stand: Stand | None = None
+    stand: RobotStand | None = None
     """The stand of the robot; None: it stands on a table."""
     _has_moved: bool = field(default=False, init=False, repr=False)
     """Whether a record frame has been simulated: from then on, nothing else may move the scene."""
@@ -454,7 +454,7 @@ def standing_boxes(layout: Layout) -> tuple[FixedBox, ...]:
 
 def stated_boxes(stand: Mapping[str, Any] | None) -> tuple[FixedBox, ...]:
     """Returns the same as `standing_boxes` from the stand in the layout of a record; None: there is a table."""
-    return (_TABLE,) if stand is None else Stand.from_dict(stand).boxes
+    return (_TABLE,) if stand is None else RobotStand.from_dict(stand).boxes
 
 
 def _colour_of(box: FixedBox) -> tuple[float, float, float, float]:
