@@ -180,6 +180,9 @@ _ROOM_DOOR = {
     "backset_m": uniform(0.055, 0.065),
     "lever_rise_m": uniform(-0.02, 0.06),
     "lever_m": uniform(0.115, 0.14),
+    # an arm yields by 0.1 rad of the lever to its spring: the bolt is free well before the lever's stop
+    "lever_range_rad": uniform(0.70, 0.90),
+    "free_share": uniform(0.50, 0.65),
     "panels": whole(0, 4),
     "friction_n_m": uniform(0.5, 1.5),
     "damping_n_m_s": uniform(0.3, 0.8),

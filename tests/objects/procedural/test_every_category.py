@@ -78,7 +78,7 @@ HASHES = {
     "pot": ("03c1651d21cb24fe", "d163ed8615d9bd06"),
     "push_latch_cabinet": ("b175f4dfca12b71d", "de7ee4c6d7659d2c"),
     "refrigerator": ("455cc093803521e8", "e5d7ee333f30e74f"),
-    "room_door": ("70217e5eb397bbd4", "b2fc25aa37cb3423"),
+    "room_door": ("256ad78198502832", "e63585701a5991d0"),
     "safe": ("6d4e246582bf76da", "b3774f73a87a4797"),
     "sliding_window": ("9f53d63b9e947662", "d824eb477f99d90c"),
     "spoon": ("4e79f6ee6f8b3437", "ce76d83fedc44990"),
