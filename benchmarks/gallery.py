@@ -54,7 +54,7 @@ ROOMS = {
     "office": {
         *("second_drawer_of_filing_cabinet", "turn_safe_dial", "open_safe_by_dial", "close_carton_both", "open_box"),
         *("swap_between_drawers", "open_cabinet_drawer", "tidy_drawer", "open_close_drawer", "take_from_drawer"),
-        "flip_light_switch",
+        *("flip_light_switch", "open_room_door", "open_wardrobe_drawer"),
     },
 }
 """The room of a clip, by task; the others are in the kitchen."""

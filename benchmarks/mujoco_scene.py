@@ -29,8 +29,8 @@ from unlatch.simcore.extras import import_extra
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.urdf.model import Inertial, Joint, Link, Shape, ShapeKind, UrdfModel, rigid_links
 from unlatch.simcore.urdf.reader import read_urdf
-from unlatch.tasks.layout import TABLE, Layout, plinth_name
-from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M
+from unlatch.tasks.layout import Layout, plinth_name
+from unlatch.workflows.episode.scene import standing_boxes
 
 STEP_HZ = 960
 """Physics steps per second: four in each step of Bullet."""
@@ -104,7 +104,7 @@ class _Builder:
 
 
 def build_mujoco_scene(robot: RobotCfg, assets: Mapping[str, ObjectAsset], layout: Layout) -> MujocoScene:
-    """Builds table, plinths, robot and objects.
+    """Builds table or stand, plinths, robot and objects.
 
     Args:
         robot: The robot; its grippers press with their `grip_force_n`.
@@ -119,7 +119,8 @@ def build_mujoco_scene(robot: RobotCfg, assets: Mapping[str, ObjectAsset], layou
     spec = mj.MjSpec()
     build = _Builder(mj, spec, ShapeBuilder(mj, spec))
     _set_options(build)
-    _add_box(build, TABLE, TABLE_SIZE_M, Pose.from_translation(TABLE_CENTER_M))
+    for box in standing_boxes(layout):
+        _add_box(build, box.name, box.size_m, box.T_world_box)
     _add_robot(build, robot)
     objects = {}
     for name, asset in assets.items():

@@ -32,6 +32,9 @@ OBJECT_NAME = "object"
 
 _CHOICE = re.compile(r"\+{0,2}(?P<key>object|task|skill|part|openness)=(?P<value>.*)\Z", re.DOTALL)
 
+_STAND = re.compile(r"\+{0,2}(stand|stand\.kind|experiment)=(?!table\Z)")
+"""An override that may put the robot on a stand."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -76,8 +79,9 @@ def derive_request(primary: str, schema: type, request: Request) -> Request:
         asset = load_object(cfg, rng=np.random.default_rng(0))
     acted_on = part_acted_on(skill, part, asset.articulation)
     hand, *others = hand_shapes(robot)
-    # different hands and sides need different strategies, and only the episode knows which hand acts on which side
-    if others or cfg.rests_on is RestsOn.any:
+    # different hands and sides need different strategies, and only the episode knows which hand acts on which side;
+    # the height of a stand is that of the part
+    if others or cfg.rests_on is RestsOn.any or any(_STAND.match(text) for text in rest):
         task = derive_task_for_any(skill, cfg, acted_on.name, openness=openness)
     else:
         task = derive_task(skill, asset, acted_on, hand, openness=openness, scale=robot.scale)

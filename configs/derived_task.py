@@ -54,6 +54,7 @@ from unlatch.solver.setting import FollowJointCfg, PlannerSettingCfg, SuccessMod
 from unlatch.solver.term_kinds import AxisAngle
 from unlatch.tasks.language import part_words, task_phrasings
 from unlatch.tasks.placing import swept_below
+from unlatch.tasks.stand import StandCfg
 from unlatch.tasks.task import GoalKind, TaskCfg
 
 REACH_CENTER_M = (0.54, 0.0, 0.34)
@@ -65,6 +66,8 @@ LEAST_HALF_M = 0.02
 """Smallest half extent of a region."""
 HEIGHT_HALF_M = 0.04
 """Half the range of the height of an object."""
+STAND_HALF_M = 0.06
+"""The same of a stand."""
 MAX_PLINTH_M = 0.45
 """Largest height of a plinth at the middle of that range."""
 DIP_M, ABOVE_TABLE_M = 0.003, 0.01
@@ -72,6 +75,8 @@ DIP_M, ABOVE_TABLE_M = 0.003, 0.01
 MIN_FRONT_DISTANCE_M, MIN_PART_DISTANCE_M = 0.33, 0.38
 """Smallest distances of the object's front and of its part from the arm's base at the start [m]. The hand of the folded
 arm reaches the part at this distance."""
+MIN_STAND_DISTANCE_M = 0.25
+"""Smallest distance of the contact point from the middle of the robot's stand, whose plate a door may meet [m]."""
 _SAMPLES = 9
 
 
@@ -147,11 +152,12 @@ def derive_layout(
     start: tuple[float, float] | None = None,
     openness: float | str | None = None,
     scale: float = 1.0,
+    on_floor: bool = False,
 ) -> tuple[dict[str, Any], tuple[float, float]]:
     """Returns the values of a task, and its start: smallest and largest opening [rad or m].
 
     A given `start`, from closed [rad or m], is kept; None: it is derived from skill and hand. `openness` and `scale`
-    are those of `derive_task`.
+    are those of `derive_task`; `on_floor`: the robot has a stand, and the object is on the floor.
 
     Raises:
         ConfigError: The skill does not fit the part.
@@ -181,7 +187,7 @@ def derive_layout(
         turns = needs_turns(part.kind, opened_to(part, start, asked) - start[0])
     where = {"object": asset.name, "part": part.name}
     task: dict[str, Any] = {
-        "regions": [derive_region(skill, asset, part, start, asked=asked, scale=scale)],
+        "regions": [derive_region(skill, asset, part, start, asked=asked, scale=scale, on_floor=on_floor)],
         "openness": [{**where, "range": list(start)}],
         "goal": [{**where, "kind": kind, "value": value}],
         "language": task_phrasings(skill, part_words(asset, part.name).manner),
@@ -222,12 +228,13 @@ def derive_region(
     *,
     asked: float | None = None,
     scale: float = 1.0,
+    on_floor: bool = False,
 ) -> dict[str, Any]:
     """Returns the region of an object: the path of the contact point is within the arm's reach.
 
     Yaw moves that point about the middle of the front; the half extents are those of the reach less this motion.
     `start` is the smallest and largest opening, `asked` that to which a user asks `open` to lead the part; None: its
-    default [rad or m].
+    default [rad or m]. `on_floor`: the robot has a stand, and the object is on the floor.
     """
     path = _contact_path(skill, asset, part, start, asked)
     low, high = path.min(axis=0), path.max(axis=0)
@@ -237,21 +244,38 @@ def derive_region(
     half_y = max(scale * REACH_HALF_M[1] - swing * abs(depth), scale * LEAST_HALF_M)
     # the object faces the arm: its x and y axes are turned by 180 degrees
     room = max(scale * MIN_FRONT_DISTANCE_M, scale * MIN_PART_DISTANCE_M + _protrusion(asset, part, start))
+    if on_floor:
+        room = max(room, scale * MIN_STAND_DISTANCE_M + high[0])
     x = max(scale * REACH_CENTER_M[0] + depth, room + half_x)
     y = scale * REACH_CENTER_M[1] + across
+    where = {"object": asset.name, "center_m": [_round_to_mm(x), _round_to_mm(y)]}
+    extents = {"half_extent_m": [_round_to_mm(half_x), _round_to_mm(half_y)], "yaw_deg": YAW_DEG}
+    if on_floor:
+        return {**where, **extents, "height_m": [0.0, 0.0]}
     if part.kind is PartKind.lever:  # a bail that hangs down: near the table, the arm has little room to grasp it
         height = min(height, (height + path[0, 2]) / 2)
     lift = float(np.clip(scale * REACH_CENTER_M[2] - height, 0.0, scale * MAX_PLINTH_M))
     half_z = scale * HEIGHT_HALF_M
     swept = swept_below(asset, part, _openings_led(skill, part, start, asked), below_m=DIP_M)
     dip = float(asset.bounds_obj[0, 2] - swept[:, 2].min() + ABOVE_TABLE_M) if len(swept) else 0.0
-    return {
-        "object": asset.name,
-        "center_m": [_round_to_mm(x), _round_to_mm(y)],
-        "half_extent_m": [_round_to_mm(half_x), _round_to_mm(half_y)],
-        "yaw_deg": YAW_DEG,
-        "height_m": [_round_to_mm(max(lift - half_z, dip)), _round_to_mm(max(lift, dip) + half_z)],
-    }
+    heights = [_round_to_mm(max(lift - half_z, dip)), _round_to_mm(max(lift, dip) + half_z)]
+    return {**where, **extents, "height_m": heights}
+
+
+def derive_stand(
+    skill: str,
+    asset: ObjectAsset,
+    part: Part,
+    start: tuple[float, float],
+    stand: StandCfg,
+    *,
+    asked: float | None = None,
+    scale: float = 1.0,
+) -> StandCfg:
+    """Returns a stand whose height is near that at which an arm reaches the path of the contact point best."""
+    path = _contact_path(skill, asset, part, start, asked)
+    height = 0.5 * float(path[:, 2].min() + path[:, 2].max()) / scale - REACH_CENTER_M[2]
+    return replace(stand, height_m=stand.near(height, STAND_HALF_M))
 
 
 def _contact_path(
@@ -515,16 +539,30 @@ def fill_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> Epi
     hands = hand_shapes(cfg.robot, arm=acting)
     # of the openings for each hand, the widest is taken: a narrower one may not fit the other hand
     layouts = (
-        derive_layout(derived.skill, asset, part, hand, start=start, openness=derived.openness, scale=cfg.robot.scale)
+        derive_layout(
+            derived.skill,
+            asset,
+            part,
+            hand,
+            start=start,
+            openness=derived.openness,
+            scale=cfg.robot.scale,
+            on_floor=cfg.stand.is_used,
+        )
         for hand in hands
     )
     made, openings = max(layouts, key=itemgetter(1))
+    stand = cfg.stand
+    if stand.is_used and asset.name not in {region.object for region in task.regions}:
+        asked = None if derived.openness is None else opening_of_share(derived.openness, part)
+        stand = derive_stand(derived.skill, asset, part, openings, stand, asked=asked, scale=cfg.robot.scale)
     found = read_dataclass(TaskCfg, {"name": task.name, **made}, where="task")
     described = [entry for entry in cfg.skills if not isinstance(entry, LayoutSearchCfg)]
     placed = {region.object for region in task.regions} | {relation.object for relation in task.relations}
     opened = {(entry.object, entry.part) for entry in task.openness}
     return replace(
         cfg,
+        stand=stand,
         skills=_with_more_holds(cfg, assets, part, openings),
         task=replace(
             task,

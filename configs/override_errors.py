@@ -37,7 +37,7 @@ _HINT_OBJECT_INSTEAD = " Or name an object and what is to be done with it: objec
 
 _LISTED = (
     *("camera", "executor", "experiment", "images", "launcher"),
-    *("object", "planner", "randomization", "robot", "sensor", "task"),
+    *("object", "planner", "randomization", "robot", "sensor", "stand", "task"),
 )
 _LISTED_BY = {
     **{group: f"unlatch list {group}s" for group in _LISTED},

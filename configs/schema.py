@@ -43,7 +43,8 @@ from unlatch.solver.setting import PlannerSettingCfg
 from unlatch.solver.setting_reader import find_misfit_motions
 from unlatch.tasks.language import FIELDS
 from unlatch.tasks.layout import TABLE, plinth_name
-from unlatch.tasks.task import GoalCfg, OpennessCfg, RegionCfg, RelationCfg, TaskCfg, order_relations
+from unlatch.tasks.stand import GROUND, StandCfg
+from unlatch.tasks.task import GoalCfg, GoalKind, OpennessCfg, RegionCfg, RelationCfg, TaskCfg, order_relations
 
 MAX_REPLANS = 20
 """Most attempts at a skill after its first one."""
@@ -102,6 +103,8 @@ class EpisodeCfg:
     """How much plans vary: from 0, one plan for each scene, to 1, spread evenly; null: the first plan that serves."""
     randomization: RandomizationCfg = field(default_factory=RandomizationCfg)
     """Randomization beyond the layout."""
+    stand: StandCfg = field(default_factory=StandCfg)
+    """What the robot stands on: a YAML file of the group `stand`."""
     scenery: Scenery = Scenery.studio
     """The room in images; physics and records do not depend on it."""
     disturb: DisturbCfg = field(default_factory=DisturbCfg)
@@ -162,6 +165,7 @@ def check_episode(cfg: EpisodeCfg) -> None:
     _check_robot(cfg)
     _check_objects(cfg)
     _check_skills(cfg)
+    _check_stand(cfg)
     check_sensors(cfg, cfg.all_sensors())
     _check_cameras(cfg)
     keys = entry_keys(cfg.skills, cfg.robot.name)
@@ -229,7 +233,7 @@ def _check_robot(cfg: EpisodeCfg) -> None:
 
 def _check_objects(cfg: EpisodeCfg) -> None:
     places_of = [("object", cfg.object), *((f"objects[{i}]", o) for i, o in enumerate(cfg.objects))]
-    taken = {TABLE: "the table", cfg.robot.name: "the robot"}
+    taken = {TABLE: "the table", GROUND: "the floor below a stand", cfg.robot.name: "the robot"}
     for _, item in places_of:
         taken[plinth_name(item.name)] = f"the box that '{item.name}' may stand on"
     names: list[str] = []
@@ -310,6 +314,25 @@ def _check_skills(cfg: EpisodeCfg) -> None:
         if not isinstance(skill, LayoutSearchCfg):
             _check_order(skill, where)
     _check_stages(cfg)
+
+
+def _check_stand(cfg: EpisodeCfg) -> None:
+    """Checks that nothing is put down on a table where the robot has a stand instead."""
+    if not cfg.stand.is_used:
+        return
+    wanted = [f"task.goal[{i}]" for i, goal in enumerate(cfg.task.goal) if goal.kind is GoalKind.on and goal.of is None]
+    keys = entry_keys(cfg.skills, cfg.robot.name)
+    wanted += [
+        where
+        for skill, where in zip(cfg.skills, keys, strict=True)
+        if skill.name == "place" and (len(skill.objects) < 2 or getattr(skill, "beside", False))
+    ]
+    if wanted:
+        raise ConfigError(
+            f"{wanted[0]} puts an object on the table, and stand={cfg.stand.kind.value} has none. Expected an object "
+            "in or on which it goes, or stand=table. Change one of them.",
+            key=wanted[0],
+        )
 
 
 def _check_order(skill: SkillCfg, where: str) -> None:

@@ -262,8 +262,8 @@ def _to_degrees(cosine: float) -> float:
     return float(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))
 
 
-SURROUNDINGS = ("table", "floor", "wall", "ceiling", "window", "furniture", "robot_mount")
-"""Classes of the table and of rooms."""
+SURROUNDINGS = ("table", "stand", "floor", "wall", "ceiling", "window", "furniture", "robot_mount")
+"""Classes of the table, of a robot's stand and of rooms."""
 IN_SCENES = ("distractor", "plinth", "robot", *SURROUNDINGS)
 """Classes of bodies other than objects; the class of an object is its category."""
 _NEAR = 0.8

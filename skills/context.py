@@ -169,7 +169,7 @@ class SkillContext:
     checker: BulletCollisionChecker
     robot_model: RobotModel
     fixtures: tuple[ObstacleModel, ...]
-    """Table, floor and plinths."""
+    """The table, or the floor and the robot's stand; then plinths."""
     rates: WorldCfg
     concurrent_motions: tuple[PlannedMotion, ...] = ()
     """Motions of other arms at the same time; the planner keeps clear of their whole paths."""
@@ -177,6 +177,12 @@ class SkillContext:
     """Regions that the goal or a skill names, by (object, region)."""
     budget: PlanBudget = field(default_factory=PlanBudget)
     """How much the planner tries."""
+
+    @property
+    def ground_z_m(self) -> float:
+        """Height of what objects stand on, the table or the floor, world frame [m]."""
+        ground = self.fixtures[0]
+        return float(ground.T_world_root.p[2] + 0.5 * ground.size_m[2]) if ground.size_m is not None else 0.0
 
     @property
     def frame_s(self) -> float:

@@ -154,7 +154,7 @@ class Pick(CarryingSkill):
             hand,
             self.obstacles_near(self.T_world_object.p),
             p_world_base=arm.T_world_base.p,
-            floor_m=0.0,
+            floor_m=self.context.ground_z_m,
             side=self.cfg.approach if isinstance(self.cfg, PickCfg) else GraspSide.any,
             inward=-around.T_world_region.R[:, 0] if around is not None and is_shelf else None,
             preferred=self.T_world_object @ self.suggestion if isinstance(self.suggestion, Pose) else None,

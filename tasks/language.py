@@ -64,13 +64,18 @@ _OBJECTS = {
     "drawer": "cabinet",
     "drawer_cabinet": "cabinet",
     "hand_wheel": "valve",
+    "kitchen_cabinet": "cabinet",
+    "kitchen_dishwasher": "dishwasher",
+    "kitchen_oven": "oven",
     "latched_door": "door",
     "light_box": "box",
     "light_switch": "light",
     "locked_safe": "safe",
     "pedal_bin": "bin",
     "push_latch_cabinet": "cabinet",
+    "room_door": "door",
     "sliding_window": "window",
+    "tall_refrigerator": "refrigerator",
     "telescopic_drawer": "cabinet",
 }
 """Words for categories whose own names do not fit the names of their parts, or are not what people say."""

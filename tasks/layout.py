@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,8 @@ from unlatch.objects.articulated_object import ObjectAsset, front_frame
 from unlatch.objects.closing_force_values import closing_reach
 from unlatch.simcore.errors import ConfigError, GeometryError, RecordingError, close_matches
 from unlatch.simcore.geometry import Pose
-from unlatch.tasks.task import OpennessCfg, RegionCfg, RelationCfg, TaskCfg, order_relations
+from unlatch.tasks.stand import RobotStand, StandRange
+from unlatch.tasks.task import GoalKind, OpennessCfg, RegionCfg, RelationCfg, TaskCfg, order_relations
 
 if TYPE_CHECKING:
     from unlatch.tasks.placing import PlacedObject
@@ -39,6 +40,9 @@ _FREE_GAP_M = 0.0005
 """A free object is put down from this height: it may touch what it stands on, but must not overlap it."""
 _FREE_TRIES = 100
 """Largest number of poses that are drawn for a free object in its region."""
+_STAND_GAP_M, _STAND_SAMPLES, _LED_FURTHER = 0.02, 9, 1.5
+"""Room between a stand and a part that moves [m], the number of openings at which the two are compared, and how much
+further than its goal a hand may lead a part."""
 TABLE = "table"
 """Name of the body that carries everything; no object may have it."""
 
@@ -74,6 +78,8 @@ class Layout:
     """By object name."""
     q_home: Mapping[str, np.ndarray]
     """Start joint positions (n,) by arm [rad]."""
+    stand: RobotStand | None = None
+    """The stand of the robot; None: robot and objects stand on a table."""
 
     @property
     def problem(self) -> str | None:
@@ -95,6 +101,7 @@ class Layout:
                 for name, item in self.objects.items()
             },
             "q_home": {arm: q.tolist() for arm, q in self.q_home.items()},
+            **({} if self.stand is None else {"stand": self.stand.to_dict()}),
         }
 
     @classmethod
@@ -107,12 +114,13 @@ class Layout:
         try:
             objects = {name: _placement_from_dict(item) for name, item in values["objects"].items()}
             q_home = {arm: np.asarray(q, dtype=float) for arm, q in values["q_home"].items()}
+            stand = RobotStand.from_dict(values["stand"]) if "stand" in values else None
         except (KeyError, TypeError, ValueError, AttributeError, GeometryError) as exc:
             raise RecordingError(
                 f"The layout of a record cannot be read ({type(exc).__name__}: {exc}). Expected poses, joint positions "
                 "and start joints as `unlatch collect` writes them. Make the episode again."
             ) from exc
-        return cls(objects=objects, q_home=q_home)
+        return cls(objects=objects, q_home=q_home, stand=stand)
 
 
 def _pose_to_dict(pose: Pose | None, prefix: str) -> dict[str, Any]:
@@ -139,6 +147,8 @@ def sample_layout(
     assets: Mapping[str, ObjectAsset],
     homes: Sequence[tuple[str, Sequence[float], float]],
     rng: np.random.Generator,
+    *,
+    stand: StandRange | None = None,
 ) -> Layout:
     """Draws where every object stands, how far its parts are open and where the arms start.
 
@@ -147,6 +157,7 @@ def sample_layout(
         assets: Objects by name.
         homes: Per arm its name, home joints [rad] and the standard deviation of the noise on them [rad].
         rng: The layout stream.
+        stand: What is drawn of the robot's stand; None: it stands on a table, and nothing is drawn.
 
     Raises:
         ConfigError: A region or an opening names an unknown object or part, or an object has no region.
@@ -160,7 +171,8 @@ def sample_layout(
                 f"not have.{close_matches(name, assets)} Objects: {sorted(assets)}.",
                 object=name,
             )
-    draw = _PlacementDraw(cfg, assets, rng)
+    standing = None if stand is None else stand.draw(rng)
+    draw = _PlacementDraw(cfg, assets, rng, standing)
     placements = draw.placements
     for name, asset in assets.items():
         if name in regions and not asset.free:
@@ -179,7 +191,7 @@ def sample_layout(
         placements[name] = draw.related(related[name])
     placements = {name: placements[name] for name in assets}
     q_home = {arm: np.asarray(home, dtype=float) + std * rng.standard_normal(len(home)) for arm, home, std in homes}
-    return Layout(objects=placements, q_home=q_home)
+    return Layout(objects=placements, q_home=q_home, stand=standing)
 
 
 def check_opening(entry: OpennessCfg, part: Part, asset: ObjectAsset, *, index: int) -> None:
@@ -211,8 +223,11 @@ def _feet_of(asset: ObjectAsset) -> float:
 class _PlacementDraw:
     """Draws where the objects of an episode stand, one after another."""
 
-    def __init__(self, cfg: TaskCfg, assets: Mapping[str, ObjectAsset], rng: np.random.Generator) -> None:
-        self._cfg, self._assets, self._rng = cfg, assets, rng
+    def __init__(
+        self, cfg: TaskCfg, assets: Mapping[str, ObjectAsset], rng: np.random.Generator, stand: RobotStand | None
+    ) -> None:
+        self._cfg, self._assets, self._rng, self._stand = cfg, assets, rng, stand
+        self._ground_m = 0.0 if stand is None else stand.floor_z_m
         self.placements: dict[str, Placement] = {}
         """Those so far."""
 
@@ -227,10 +242,14 @@ class _PlacementDraw:
         R = Pose.from_rpy((0.0, 0.0, 0.0), (0.0, 0.0, np.pi + yaw_rad)).R
         if height_m < _MIN_PLINTH_M:
             height_m = 0.0
-        T_world_root = Pose(R, np.array([x, y, height_m + _feet_of(asset)]) - R @ front_frame(asset).p)
+        place = [x, y, height_m + _feet_of(asset)]
+        if self._stand is not None:  # on a rail, the arm stands off the place before the object
+            place = [x, y - self._stand.along_m, place[2] + self._ground_m]
+        T_world_root = Pose(R, np.array(place) - R @ front_frame(asset).p)
         positions, openings = self._draw_openings(asset)
         drawn = {"x_m": x, "y_m": y, "yaw_rad": float(yaw_rad), "height_m": height_m, **openings}
-        return Placement(T_world_root, positions, *_plinth_box(asset, T_world_root, height_m), drawn)
+        found = Placement(T_world_root, positions, *_plinth_box(asset, T_world_root, height_m), drawn)
+        return found if self._stand is None else replace(found, problem=self._find_meeting_stand(asset, found))
 
     def beside_others(self, region: RegionCfg) -> Placement:
         """Draws where a free object stands on the table until it meets nothing that is placed already."""
@@ -254,10 +273,42 @@ class _PlacementDraw:
         asset = self._assets[relation.object]
         positions, openings = self._draw_openings(asset)
         item = PlacedObject(asset, Pose.identity(), positions)
-        find = find_free_place if relation.region is None else find_place_in_region
+        beside = partial(find_free_place, ground_m=self._ground_m)
+        find = beside if relation.region is None else find_place_in_region
         place = find(relation, item, self._standing(), self._rng, feet_m=_feet_of(asset))
         plinth = _plinth_box(asset, place.T_world_root, place.height_m)
         return Placement(place.T_world_root, positions, *plinth, {**place.drawn, **openings}, place.problem)
+
+    def _find_meeting_stand(self, asset: ObjectAsset, place: Placement) -> str | None:
+        """Returns where an object, or a part on its way to the goal, meets the stand, in words; None: nowhere."""
+        from unlatch.tasks.placing import PlacedObject
+
+        boxes = () if self._stand is None else self._stand.boxes[1:]
+        for name, opening, positions in self._openings_passed(asset, place.joint_positions):
+            item = PlacedObject(asset, place.T_world_root, positions)
+            for box in boxes:
+                if item.meets(box.bounds - np.array(box.position), box.T_world_box, _STAND_GAP_M):
+                    where = f"'{asset.name}'" if name is None else f"'{name}' of '{asset.name}', open by {opening:.2f},"
+                    return f"{where} meets the {box.name.replace('_', ' ')} of the robot"
+        return None
+
+    def _openings_passed(
+        self, asset: ObjectAsset, positions: Mapping[str, float]
+    ) -> Iterator[tuple[str | None, float, dict[str, float]]]:
+        """Yields the start of an object, then openings of each part that the goal moves: its name, its opening from
+        closed [rad or m] and the positions of all joints.
+        """
+        yield None, 0.0, dict(positions)
+        for goal in self._cfg.goal:
+            if goal.object != asset.name or goal.part is None:
+                continue
+            part = asset.articulation.part(goal.part)
+            start = abs(positions[part.joint] - part.openness.closed)
+            moved = {GoalKind.moved: start + _LED_FURTHER * goal.threshold, GoalKind.within_closed: 0.0}
+            end = min(moved.get(goal.kind, goal.threshold * part.openness.span), part.openness.span)
+            for opening in np.linspace(start, end, _STAND_SAMPLES)[1:]:
+                position = part.openness.position(float(opening))
+                yield part.name, float(opening), {**positions, part.joint: position}
 
     def _standing(self) -> dict[str, PlacedObject]:
         from unlatch.tasks.placing import PlacedObject

@@ -107,6 +107,7 @@ def find_free_place(
     rng: np.random.Generator,
     *,
     feet_m: float,
+    ground_m: float = 0.0,
 ) -> DrawnPlace:
     """Draws poses that fit a relation until one is free.
 
@@ -116,6 +117,7 @@ def find_free_place(
         standing: The objects that are placed already, by name.
         rng: The layout stream.
         feet_m: Height of its feet [m].
+        ground_m: Height of what objects stand on, world frame [m].
     """
     base = standing[cfg.of]
     box = item.box()
@@ -128,7 +130,7 @@ def find_free_place(
             levels = _carrying_levels(cfg, item.asset, base, T_base_item, box, feet_m)
             met = [f"no board of '{cfg.of}' has enough free space for it"] if not levels else []
         else:
-            levels, met = [height - float(base.T_world_root.p[2])], []
+            levels, met = [ground_m + height - float(base.T_world_root.p[2])], []
         if levels:
             level = levels[int(rng.integers(len(levels)))]
             lift = [0.0, 0.0, level + feet_m - float(item.asset.bounds_obj[0, 2])]

@@ -6,7 +6,7 @@ Sizes come from catalogues of nightstands, bathroom and desk units: 34 to 60 cm 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from unlatch.objects.procedural.assembly import Assembly, ObjectGenerator, slide_motion
 from unlatch.objects.procedural.colours import HANDLE_COLOURS, WOODS, board_texture, contrast, darker
@@ -151,8 +151,13 @@ _DESK_DRAWERS = {
 }
 
 
-def _build_chest(assembly: Assembly, p: Drawn) -> None:
-    """Builds a chest. A drawer's frame lies at the middle of the back of its front panel."""
+def _build_chest(
+    assembly: Assembly, p: Drawn, *, add_above: Callable[[LinkBuilder, Drawn, float], None] | None = None
+) -> None:
+    """Builds a chest. A drawer's frame lies at the middle of the back of its front panel.
+
+    `add_above` adds to the body what stands on the chest, from its height on [m].
+    """
     x0, x1, half = -p.depth_m / 2, p.depth_m / 2, p.width_m / 2
     height = round(p.feet_m + p.count * p.front_height_m + 2 * p.wall_m, 6)
     body = LinkBuilder("body")
@@ -161,6 +166,8 @@ def _build_chest(assembly: Assembly, p: Drawn) -> None:
     box.build(body, rgba=p.colour)
     front = x1 + _GAP_M + p.front_thickness_m + 0.006
     body.box("top", (x0, -half - 0.006, height - p.wall_m), (front, half + 0.006, height), rgba=p.colour)
+    if add_above is not None:
+        add_above(body, p, height)
     assembly.add_body(body, mass_kg=body.mass_kg(p.density_kg_m3, digits=3), edge=(x1 - 0.05, 0.0, height))
     for number in range(p.count):
         z = height - 2 * p.wall_m - (number + 0.5) * p.front_height_m

@@ -20,6 +20,14 @@ _SUMMARIES = {
         "refrigerator": "a small refrigerator with one or two doors",
         "safe": "a small safe with a dial",
     },
+    "full_size": {
+        "kitchen_cabinet": "a kitchen base unit, 60 cm deep",
+        "kitchen_dishwasher": "a dishwasher, 60 cm wide",
+        "kitchen_oven": "a cooker, 85 to 90 cm high",
+        "room_door": "a door of 2 m in a wall, that its lever unlatches",
+        "tall_refrigerator": "a refrigerator, 1.5 to 1.9 m high",
+        "wardrobe": "a wardrobe with drawers below its doors",
+    },
     "washing_machine": {
         "washing_machine": "a small front loader with a round door",
     },

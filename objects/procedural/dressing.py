@@ -21,9 +21,12 @@ from unlatch.simcore.urdf.model import Shape, ShapeKind, UrdfModel, primitive_bo
 
 Array = np.ndarray
 
-_PLATED = ("dishwasher", "microwave", "oven", "refrigerator", "safe", "toaster", "trash_can", "washing_machine")
+_PLATED = (
+    *("dishwasher", "microwave", "oven", "refrigerator", "safe", "toaster", "trash_can", "washing_machine"),
+    *("kitchen_dishwasher", "kitchen_oven", "tall_refrigerator"),
+)
 """Categories whose front has the name of a maker."""
-_NOTED = ("refrigerator",)
+_NOTED = ("refrigerator", "tall_refrigerator")
 """Categories with notes and magnets on their front."""
 _LEAST_M, _BEVEL_SHARE, _BEVEL_M = 0.006, 0.1, (0.0008, 0.0025)
 """Boxes at least so thick have bevels: a share of their thickness, within limits [m]."""

@@ -85,7 +85,8 @@ _DOOR = {
 
 def _door_frame(p: Drawn) -> Carcass:
     half = p.width_m / 2
-    return Carcass((-p.depth_m / 2, -half, 0.0), (p.depth_m / 2, half, p.height_m), p.frame_m)
+    low = getattr(p, "threshold_m", p.frame_m) - p.frame_m
+    return Carcass((-p.depth_m / 2, -half, low), (p.depth_m / 2, half, p.height_m), p.frame_m)
 
 
 def _lever_axis(p: Drawn, door: Door) -> tuple[float, float]:
@@ -119,6 +120,8 @@ def _add_door_frame(body: LinkBuilder, p: Drawn) -> None:
     (_, b0, c0), (_, b1, c1) = opening.inner
     for number, (a, b) in enumerate(((y0, b0), (b1, y1))):
         body.box(f"post_{number}", (x0, a, 0.0), (x1, b, z1), rgba=p.colour)
+        if hasattr(p, "threshold_m"):  # it stands in a wall
+            continue
         for side, (c, d) in {"behind": (x0 - 0.06, x0), "front": (x1, x1 + 0.06)}.items():
             body.box(f"foot_{side}_{number}", (c, a, 0.0), (d, b, 0.03), rgba=darker(p.colour, 0.8))
     body.box("head", (x0, b0, c1), (x1, b1, z1), rgba=p.colour)

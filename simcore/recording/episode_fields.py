@@ -109,10 +109,24 @@ PREPLAN_FIELDS: Table = {
 }
 """Keys of `layout.preplan` in `episode.json`."""
 
+_FIXED_BOX_FIELDS: Table = {
+    "name": Field(str, "Name of the body."),
+    "size_m": Field([float], "(3,) its edge lengths, parallel to the world's axes [m]."),
+    "position": Field([float], "(3,) its middle, world frame [m]."),
+}
+STAND_FIELDS: Table = {
+    "kind": Field(str, "`pedestal`, `floor` or `rail`."),
+    "height_m": Field(float, "Height of the arm's foot, z = 0, above the floor [m]."),
+    "along_m": Field(float, "Place of the arm on a rail, from that before its object to its left [m]."),
+    "boxes": Field([_FIXED_BOX_FIELDS], "The floor, then the parts of the stand: `name`, `size_m`, `position`."),
+}
+"""Keys of `layout.stand` in `episode.json`."""
+
 LAYOUT_FIELDS: Table = {
     "instances": optional({str: INSTANCE_FIELDS}, "Category, instance and parameters of every object, by name."),
     "objects": optional({str: PLACE_FIELDS}, "Where every object stands, by name."),
     "q_home": optional({str: [float]}, "(n,) start joints by arm [rad]."),
+    "stand": optional(STAND_FIELDS, "Only if the robot has a stand (`stand=`); else it stands on the table."),
     "preplan": optional(
         PREPLAN_FIELDS, "Only if the chain begins with `artpreplan`: its search for a layout.", PLANNER
     ),

@@ -1,29 +1,128 @@
-"""Stands below arms whose base is above the table: pictures show no arm that floats."""
+"""A robot on a stand: the scene, its room, the planner's arm, the second engine and pages have the floor below it."""
 
-from dataclasses import replace
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from unlatch.robots.catalog import load_robot
-from unlatch.robots.description import base_pose
-from unlatch.robots.models import model_path
-from unlatch.robots.robot import Robot
-from unlatch.simcore.sim.world import World, WorldCfg
-from unlatch.workflows.episode.visual_views import find_stands
+import unlatch
+from unlatch.configs.derived_task import MIN_STAND_DISTANCE_M, derive_region, derive_stand
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.config import ObjectCfg
+from unlatch.objects.library import load_object
+from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.sim.collision import BulletCollisionChecker
+from unlatch.simcore.sim.world import World
+from unlatch.tasks.layout import Layout
+from unlatch.tasks.stand import StandCfg, StandKind
+from unlatch.workflows.episode.episode import Episode
+from unlatch.workflows.episode.scene import arm_model
+from unlatch.workflows.runs.replay import ReplayMode, replay_deviation
+from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.viewing.recorded_scene import fixed_bodies
 
-pytestmark = pytest.mark.integration
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+PEDESTAL = StandCfg(kind=StandKind.pedestal, height_m=[0.2, 1.0])
 
 
-@pytest.mark.parametrize(("height_m", "count"), [(0.0, 0), (0.3, 1), (-0.2, 0)])
-def test_an_arm_above_the_table_has_a_stand_from_the_table_to_its_foot(height_m, count):
-    cfg = replace(load_robot("franka_panda"), base_height_m=height_m)
-    with World(WorldCfg()) as world:
-        robot = Robot(world, cfg, model_path(cfg), T_world_root=base_pose(cfg))
-        stands = find_stands(robot)
-        foot = robot.body.link_aabb(cfg.arms[0].base_link)
-    assert len(stands) == count
-    for low, high in stands:
-        assert low[2] == 0.0
-        assert high[2] == pytest.approx(foot[0, 2]) == pytest.approx(height_m, abs=0.01)
-        assert np.allclose(high[:2] - low[:2], (foot[1] - foot[0])[:2])
+@pytest.fixture(scope="module")
+def fridge() -> ObjectAsset:
+    return load_object(ObjectCfg(name="fridge", category="tall_refrigerator"), rng=np.random.default_rng(0))
+
+
+@pytest.fixture(scope="module")
+def record() -> EpisodeRecord:
+    with EpisodeRunner(unlatch.load("open_tall_refrigerator", seed=515151)) as runner:
+        return runner.run(0)
+
+
+@pytest.fixture(scope="module", params=["kitchen", "studio", "workshop", "office"])
+def shown(request: pytest.FixtureRequest) -> Iterator[Episode]:
+    """An episode that is reset in a world with visual shapes, in a room; its first layout, without a search."""
+    cfg = unlatch.load("open_tall_refrigerator", f"scenery={request.param}", "~skills.0", seed=3)
+    with World(cfg.world, visuals=True) as world, BulletCollisionChecker() as checker:
+        episode = Episode(cfg, 0, world, checker)
+        episode.reset()
+        yield episode
+
+
+def test_a_derived_stand_brings_the_arm_to_the_height_of_the_handle(fridge: ObjectAsset) -> None:
+    part = fridge.articulation.part("door")
+    stand = derive_stand("open", fridge, part, (0.0, 0.0), PEDESTAL)
+    T = fridge.model.link_pose(part.link, {})
+    handle_m = float((T @ part.keypoint("articulated_object_head").xyz)[2])
+    low, high = stand.height_m
+    assert low < handle_m - 0.34 < high
+    assert high - low == pytest.approx(0.12)
+    assert (
+        derive_stand("open", fridge, part, (0.0, 0.0), StandCfg(StandKind.floor, [0.02, 0.02])).height_m == [0.02] * 2
+    )
+
+
+def test_a_derived_region_of_an_object_on_the_floor_leaves_room_for_the_stand(fridge: ObjectAsset) -> None:
+    part = fridge.articulation.part("door")
+    on_table, on_floor = (
+        derive_region("open", fridge, part, (0.0, 0.0), asked=1.5, on_floor=on_floor) for on_floor in (False, True)
+    )
+    assert on_floor["height_m"] == [0.0, 0.0]
+    assert on_floor["center_m"][0] >= on_table["center_m"][0]
+    lever_m = float(np.linalg.norm(part.keypoint("articulated_object_head").xyz[:2]))
+    assert on_floor["center_m"][0] >= MIN_STAND_DISTANCE_M + 0.9 * lever_m
+
+
+def test_an_arm_on_a_stand_may_reach_below_its_foot_as_far_as_the_floor() -> None:
+    robot = unlatch.load("open_drawer").robot
+    low, on_stand, on_high = (
+        arm_model(robot, robot.arms[0], stand_height_m=height).workspace for height in (0.0, 0.4, 2.0)
+    )
+    assert np.array_equal(low, np.array(robot.arms[0].workspace))
+    assert (low - on_stand).tolist() == [[0.0, 0.0, pytest.approx(0.4)], [0.0, 0.0, 0.0]]
+    assert (low - on_high)[0, 2] == pytest.approx(0.7)
+
+
+def test_objects_and_rooms_stand_on_the_floor_below_the_stand(shown: Episode) -> None:
+    world, stand = shown.scene.world, shown.scene.stand
+    assert stand is not None
+    assert "table" not in world.bodies
+    assert {"ground", "stand_plate", "stand_column", "stand_head"} <= set(world.bodies)
+    fridge = shown.scene.objects["tall_refrigerator"]
+    lowest = fridge.body.root_pose().p[2] + fridge.asset.bounds_obj[0, 2]
+    assert lowest == pytest.approx(stand.floor_z_m + 0.004)
+    floors = [body for body in world.scenery.values() if body.semantic_class == "floor"]
+    assert [float(body.root_pose().p[2]) for body in floors] == [pytest.approx(stand.floor_z_m, abs=1e-3)]
+    assert not any(body.semantic_class in ("table", "robot_mount") for body in world.scenery.values())
+
+
+@pytest.mark.slow
+def test_an_episode_on_a_pedestal_succeeds_and_is_replayed_exactly(record: EpisodeRecord) -> None:
+    assert record.success
+    assert record.layout["stand"]["kind"] == "pedestal"
+    with EpisodeRunner(unlatch.load("open_tall_refrigerator", seed=515151)) as runner:
+        assert replay_deviation(runner, record, ReplayMode.action).value == 0.0
+
+
+@pytest.mark.slow
+def test_pages_show_the_floor_and_the_stand_in_place_of_the_table(record: EpisodeRecord) -> None:
+    bodies = {body.name: body for body in fixed_bodies(record.layout)}
+    assert list(bodies) == ["ground", "stand_plate", "stand_column", "stand_head"]
+    tops = {n: b.positions[0][2] + max(m.vertices[:, 2].max() for m in b.meshes) for n, b in bodies.items()}
+    assert tops["ground"] == pytest.approx(-record.layout["stand"]["height_m"], abs=1e-6)
+    assert tops["stand_head"] == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.slow
+def test_the_second_engine_has_the_floor_and_the_stand(record: EpisodeRecord, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    engine = import_module("mujoco_scene")
+    layout = Layout.from_dict(record.layout)
+    scene = engine.build_mujoco_scene(unlatch.load("open_tall_refrigerator").robot, {}, layout)
+    assert layout.stand is not None
+    for box in layout.stand.boxes:
+        found = [
+            scene.model.geom(i) for i in range(scene.model.ngeom) if np.allclose(scene.model.geom(i).pos, box.position)
+        ]
+        assert any(np.allclose(2.0 * geom.size, box.size_m) for geom in found), box.name

@@ -47,7 +47,7 @@ from unlatch.tasks.layout import sample_layout
 from unlatch.workflows.checks.mechanism_states import joints_of_gates
 from unlatch.workflows.episode.assets import language_step, part_acted_on_by, recorded_regions
 from unlatch.workflows.episode.criteria import Actor, goal_conditions, goal_rules, settle_frames, settle_limits
-from unlatch.workflows.episode.scene import base_of
+from unlatch.workflows.episode.scene import base_of, stand_range
 
 POSES = ("position", "orientation")
 """Attributes that put a body elsewhere."""
@@ -145,7 +145,9 @@ class ExpectedLayout:
 
     def _draw(self) -> dict[str, Any]:
         homes = [(arm.name, arm.home, arm.home_std) for arm in self.cfg.robot.arms]
-        drawn = sample_layout(self.cfg.task, self.assets, homes, self.rng).to_dict()
+        drawn = sample_layout(
+            self.cfg.task, self.assets, homes, self.rng, stand=stand_range(self.cfg.stand, self.cfg.robot)
+        ).to_dict()
         if randomizes(self.cfg, self.cfg.robot.name, _START_JOINTS):
             drawn["q_home"] = dict.fromkeys(drawn["q_home"], RECORDED)  # a rule has replaced the drawn joints
         return drawn

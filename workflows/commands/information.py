@@ -132,6 +132,7 @@ _FILES = {
     "cameras": "sets of cameras: camera=NAME",
     "planners": "how much effort planning takes: planner=NAME",
     "randomizations": "what varies between episodes: randomization=NAME",
+    "stands": "what the robot stands on: stand=NAME",
     "disturbances": "how far arms leave their plan: disturb=NAME",
     "images": "which images are rendered at the end of `collect`: images=NAME",
     "experiments": "whole commands as files: experiment=NAME",

@@ -36,7 +36,7 @@ from unlatch.solver.term_kinds import Point2Point
 from unlatch.tasks.layout import check_opening, describe_object, sample_layout
 from unlatch.tasks.task import RegionCfg
 from unlatch.workflows.episode.assets import naming_drawn_object
-from unlatch.workflows.episode.scene import build_scene
+from unlatch.workflows.episode.scene import build_scene, stand_range
 
 
 def check_skill(skill: SkillCfg, part: Part, asset: ObjectAsset, *, where: str) -> None:
@@ -266,7 +266,7 @@ def _check_randomization(cfg: EpisodeCfg, assets: dict[str, ObjectAsset], rng: n
     from unlatch.workflows.episode.randomization import make_randomization
 
     homes = [(arm.name, arm.home, arm.home_std) for arm in cfg.robot.arms]
-    layout = sample_layout(cfg.task, assets, homes, rng)
+    layout = sample_layout(cfg.task, assets, homes, rng, stand=stand_range(cfg.stand, cfg.robot))
     with World(cfg.world) as world:
         # the reset may change this world, which is not used again; it also checks that recorded values fit
         make_randomization(build_scene(world, cfg.robot, assets, layout, []), cfg.randomization, 0)

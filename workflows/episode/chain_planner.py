@@ -313,7 +313,9 @@ class ChainPlanner:
         return SkillContext(
             robot=scene.robot,
             arm=arm,
-            arm_model=arm_model(self.cfg.robot, arm.cfg),
+            arm_model=arm_model(
+                self.cfg.robot, arm.cfg, stand_height_m=0.0 if self.layout.stand is None else self.layout.stand.height_m
+            ),
             objects=scene.objects,
             views=scene.views[arm_name],
             checker=self._checker,

@@ -92,11 +92,17 @@ class FreeTable:
         """Measures the boxes of robot and objects, and the space between them."""
         self._occupied_boxes = _occupied_boxes(scene)
         self._base: Array = scene.robot.T_world_root.p[:2]
+        self._has_table = scene.stand is None
         self._middles = [item.body.aabb()[:, :2].mean(axis=0) for item in scene.objects.values()]
 
     def draw(self, cfg: DistractorsCfg, rng: np.random.Generator) -> list[Distractor]:
-        """Draws distractors that do not overlap each other, the robot, the objects or the space between these."""
+        """Draws distractors that do not overlap each other, the robot, the objects or the space between these.
+
+        Without a table, there are none.
+        """
         placed: list[Distractor] = []
+        if not self._has_table:
+            return placed
         for _ in range(int(rng.integers(cfg.least, cfg.most + 1))):
             made = _draw_distractor(cfg, rng)
             if self._find_place(made, placed, rng):

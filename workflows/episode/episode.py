@@ -49,7 +49,7 @@ from unlatch.workflows.episode.chain_planner import ChainPlanner, PlannedSkill
 from unlatch.workflows.episode.criteria import Actor, PolicyRules
 from unlatch.workflows.episode.frame_loop import FrameLoop
 from unlatch.workflows.episode.judge import Judge
-from unlatch.workflows.episode.scene import EpisodeScene, build_scene
+from unlatch.workflows.episode.scene import EpisodeScene, build_scene, stand_range
 from unlatch.workflows.episode.skill_run import SkillRun
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ class Episode:
     def _draw_layout(self, rng: np.random.Generator) -> Layout:
         """Draws a layout of the present objects."""
         homes = [(arm.name, arm.home, arm.home_std) for arm in self.cfg.robot.arms]
-        return sample_layout(self.cfg.task, self._assets, homes, rng)
+        return sample_layout(self.cfg.task, self._assets, homes, rng, stand=stand_range(self.cfg.stand, self.cfg.robot))
 
     def _build(self, layout: Layout) -> Failure | None:
         """Empties the world and builds the scene of a layout; returns why the layout is invalid."""

@@ -53,6 +53,7 @@ def build_studio(room: RoomBuilder) -> Light:
     rng = room.rng
     colour = draw_one(rng, _BACKDROPS)
     paper = Material(colour, FINISHES["plaster"])
+    room.own_floor_z_m = STUDIO_FLOOR_Z_M
     curve = np.linspace(0.0, np.pi / 2, 12)
     bend = [(_RADIUS_M - _BEND_M * (1.0 - np.sin(a)), _BEND_M * (1.0 - np.cos(a))) for a in curve]
     room.backdrop(FLOOR, paper, (0.5, 0.0, STUDIO_FLOOR_Z_M), [(1e-3, 0.0), *bend, (_RADIUS_M, 4.5)])
@@ -297,7 +298,8 @@ def build_workshop(room: RoomBuilder) -> Light:
     cover_table(room, top)
     paint = Material(draw_one(rng, _PAINTS), Finish(0.4))
     add_legs(room, DARK_METAL, floor_z_m=WORKSHOP_FLOOR_Z_M, side_m=0.08)
-    _add_lower_shelf(room, paint)
+    if room.has_table:
+        _add_lower_shelf(room, paint)
     shell = shell.turned if turned else shell
     with room.arranged(turned=turned):
         size, panes = (float(rng.uniform(1.4, 2.4)), float(rng.uniform(0.8, 1.2))), int(rng.integers(2, 6))

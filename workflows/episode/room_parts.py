@@ -230,9 +230,18 @@ class Material:
 class RoomBuilder:
     """The parts of one room; `build` adds them to a world."""
 
-    def __init__(self, rng: np.random.Generator) -> None:
+    def __init__(self, rng: np.random.Generator, *, floor_z_m: float | None = None) -> None:
+        """Makes a room without parts; `floor_z_m` is the height of its floor below the stand of a robot.
+
+        Without one, there is a table in the room, and the room has its own height.
+        """
         self.rng = rng
         """Draws what differs between two rooms of one kind."""
+        self.has_table = floor_z_m is None
+        """Whether there is a table; without one, parts of it are left out."""
+        self.own_floor_z_m = 0.0
+        """Height of the floor that the parts are added for [m]."""
+        self._floor_z_m = floor_z_m
         self._parts: dict[tuple[str, Material], list[tuple[TriangleMesh, Array]]] = {}
         self._backdrops: list[tuple[str, Material, Pose, TriangleMesh]] = []
         self._panels: list[tuple[str, Material, Pose, tuple[float, float]]] = []
@@ -314,6 +323,8 @@ class RoomBuilder:
 
     def panel(self, kind: str, material: Material, middle: Point, normal: Point, size_m: tuple[float, float]) -> None:
         """Adds a rectangle that is visible from the side of its normal; the second edge points up, or along y."""
+        if kind == TABLE and not self.has_table:
+            return
         z = self._arrange(np.add(middle, normal)) - self._arrange(np.array(middle))
         up = np.array([0.0, 0.0, 1.0]) if abs(z[2]) < 0.5 else np.array([0.0, 1.0, 0.0])
         x = np.cross(up, z)
@@ -334,6 +345,8 @@ class RoomBuilder:
         self._add(kind, material, mesh, np.stack([0.2 * around, mesh.vertices[:, 2]], axis=1), np.zeros(2))
 
     def _add(self, kind: str, material: Material, mesh: TriangleMesh, metres: Array, start: Array) -> None:
+        if kind == TABLE and not self.has_table:
+            return
         if self._turned != (not math.isnan(self._mirror_y_m)):  # a reflection turns triangles inside out
             mesh = TriangleMesh(mesh.vertices, mesh.faces[:, ::-1])
         mesh = TriangleMesh(self._arrange(mesh.vertices), mesh.faces)
@@ -341,8 +354,15 @@ class RoomBuilder:
         uvs = along / np.array(material.tile_m) + start
         self._parts.setdefault((kind, material), []).append((mesh, uvs[mesh.faces]))
 
+    @property
+    def _lift(self) -> Array:
+        """(3,) how far all parts are moved, so that the floor has its height [m]."""
+        up = 0.0 if self._floor_z_m is None else self._floor_z_m + _COVER_M - self.own_floor_z_m
+        return np.array([0.0, 0.0, up])
+
     def build(self, world: World) -> None:
         """Adds all parts to a world with visual shapes, one body for each class and material."""
+        lift = Pose.from_translation(self._lift)
         for number, ((kind, material), parts) in enumerate(self._parts.items()):
             triangles = np.concatenate([mesh.triangles for mesh, _ in parts])
             mesh = TriangleMesh(triangles.reshape(-1, 3), np.arange(3 * len(triangles)).reshape(-1, 3))
@@ -352,7 +372,7 @@ class RoomBuilder:
                 world,
                 f"{PREFIX}{kind}_{number}",
                 surface,
-                T_world_surface=Pose.identity(),
+                T_world_surface=lift,
                 rgba=(*material.rgb, 1.0),
                 finish=material.finish,
                 picture=material.picture,
@@ -361,14 +381,14 @@ class RoomBuilder:
         for kind, material, pose, mesh in self._backdrops:
             surface = SurfaceMesh(mesh, corner_normals=creased_normals(mesh, crease_rad=np.radians(60.0)))
             rgba, name = (*material.rgb, 1.0), f"{PREFIX}{kind}_backdrop"
-            body = add_surface(world, name, surface, T_world_surface=pose, rgba=rgba, finish=material.finish)
+            body = add_surface(world, name, surface, T_world_surface=lift @ pose, rgba=rgba, finish=material.finish)
             body.semantic_class, body.sheet = kind, True
         for number, (kind, material, pose, size_m) in enumerate(self._panels):
             body = add_panel(
                 world,
                 f"{PREFIX}{kind}_panel_{number}",
                 size_m=size_m,
-                T_world_panel=pose,
+                T_world_panel=lift @ pose,
                 rgba=(*material.rgb, 1.0),
                 tile_m=material.tile_m,
                 finish=material.finish,
@@ -418,6 +438,7 @@ class Shell:
 
     def build(self, room: RoomBuilder, *, floor: Material, wall: Material, ceiling: Material = WHITE) -> None:
         """Adds floor, walls and ceiling."""
+        room.own_floor_z_m = self.floor_z_m
         (x0, x1), (y0, y1) = self.x_m, self.y_m
         x, y, z = (x0 + x1) / 2, (y0 + y1) / 2, self.floor_z_m + self.height_m / 2
         room.panel(FLOOR, floor, (x, y, self.floor_z_m), (0, 0, 1), (x1 - x0, y1 - y0))
@@ -494,7 +515,9 @@ class Shell:
             room.cylinder(FURNITURE, BLACK, (x - 0.037, y_m, z_m), end, 0.004)
 
     def add_pendants(self, room: RoomBuilder, *, count: int, low_z_m: float, shade: Material) -> None:
-        """Adds lamps that hang over the table, above everything that moves."""
+        """Adds lamps that hang over the table, above everything that moves; none without a table."""
+        if not room.has_table:
+            return
         middle = (TABLE_Y_M[0] + TABLE_Y_M[1]) / 2
         for y in np.linspace(middle - 0.5, middle + 0.5, count).tolist() if count > 1 else [middle]:
             x = (TABLE_X_M[0] + TABLE_X_M[1]) / 2 + 0.3
@@ -530,10 +553,16 @@ class Shell:
         )
 
     def add_ceiling_lamps(self, room: RoomBuilder, *, size_m: tuple[float, float], places: int) -> None:
-        """Adds rows of lamps under the ceiling."""
+        """Adds rows of lamps under the ceiling.
+
+        Without a table, a camera that sees a tall object may be above them: then only their undersides are there.
+        """
         lamp = Material((1.0, 0.98, 0.94), Finish(0.5, 0.0, 1.0))
         for x in np.linspace(self.x_m[0] + 0.8, self.x_m[1] - 0.8, places):
             for y in (-1.0, 1.0):
+                if not room.has_table:
+                    room.panel(CEILING, lamp, (float(x), y, self.ceiling_z_m - 0.03), (0, 0, -1), size_m)
+                    continue
                 low = (x - size_m[0] / 2, y - size_m[1] / 2, self.ceiling_z_m - 0.03)
                 room.box(CEILING, lamp, low, (x + size_m[0] / 2, y + size_m[1] / 2, self.ceiling_z_m))
 

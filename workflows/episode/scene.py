@@ -37,6 +37,7 @@ from unlatch.skills.gripping import grip_force, load_of
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.scene import ArmModel
 from unlatch.tasks.layout import TABLE, Layout, plinth_name
+from unlatch.tasks.stand import GROUND, FixedBox, RobotStand, StandCfg, StandRange
 
 _LIMIT_MARGIN_RAD = 0.03
 """Distance that plans keep from the ends of a joint's range [rad]."""
@@ -66,8 +67,17 @@ def robot_model(robot: Robot, arm: ArmCfg, layout: Layout) -> RobotModel:
     )
 
 
-def arm_model(cfg: RobotCfg, arm: ArmCfg) -> ArmModel:
-    """Returns the model of an arm for the planner: the maker's limits less a margin."""
+_LOW_M = 0.7
+"""How far below its foot an arm on a stand may reach, at the scale of a Panda [m]."""
+
+
+def arm_model(cfg: RobotCfg, arm: ArmCfg, *, stand_height_m: float = 0.0) -> ArmModel:
+    """Returns the model of an arm for the planner: the maker's limits less a margin.
+
+    On a stand of a height, its workspace goes down to the floor, or as far as an arm reaches.
+    """
+    workspace = np.array(arm.workspace)
+    workspace[0, 2] -= min(stand_height_m, _LOW_M * cfg.scale)
     return ArmModel(
         kinematics=kinematics_of(cfg, arm),
         tool_keypoints={name: np.array(xyz) for name, xyz in arm.keypoints.items()},
@@ -75,7 +85,7 @@ def arm_model(cfg: RobotCfg, arm: ArmCfg) -> ArmModel:
         q_upper=np.array(arm.upper) - _LIMIT_MARGIN_RAD,
         max_velocity=np.array(arm.max_velocity),
         max_acceleration=np.array(arm.max_acceleration),
-        workspace=np.array(arm.workspace),
+        workspace=workspace,
         q_home=np.array(arm.home),
         symmetric_gripper=arm.gripper.symmetric,
     )
@@ -84,6 +94,13 @@ def arm_model(cfg: RobotCfg, arm: ArmCfg) -> ArmModel:
 def base_of(robot: RobotCfg, arm: ArmCfg) -> Pose:
     """Returns `T_world_base` of an arm of a robot that stands where its configuration says."""
     return base_pose(robot) @ _read_base(model_path(robot), arm.base_link)
+
+
+def stand_range(stand: StandCfg, robot: RobotCfg) -> StandRange | None:
+    """Returns what is drawn of the stand of a robot; None: it stands on a table."""
+    if not stand.is_used:
+        return None
+    return StandRange(stand, [base_of(robot, arm).p.tolist() for arm in robot.arms], robot.scale)
 
 
 def kinematics_of(robot: RobotCfg, arm: ArmCfg) -> Kinematics:
@@ -104,6 +121,8 @@ def _read_kinematics(urdf: Path, base_link: str, ee_link: str) -> Kinematics:
 TABLE_SIZE_M = (1.8, 2.0, 0.06)
 TABLE_CENTER_M = (0.5, 0.0, -0.03)
 TABLE_RGBA = (0.76, 0.7, 0.62, 1.0)
+_TABLE = FixedBox(TABLE, TABLE_SIZE_M, TABLE_CENTER_M)
+_STAND_RGBA, _GROUND_RGBA = (0.33, 0.35, 0.38, 1.0), (0.62, 0.60, 0.57, 1.0)
 _REST_M_S = 0.002
 """Speed below which a free object rests [m/s]."""
 _FELL_M = 0.05
@@ -137,6 +156,8 @@ class EpisodeScene:
     fixtures: tuple[ObstacleModel, ...]
     regions: Mapping[tuple[str, str], ObjectRegion] = field(default_factory=dict)
     """Recorded regions, by (object, region)."""
+    stand: RobotStand | None = None
+    """The stand of the robot; None: it stands on a table."""
     _has_moved: bool = field(default=False, init=False, repr=False)
     """Whether a record frame has been simulated: from then on, nothing else may move the scene."""
     _turned_contacts: TurnedContacts = field(init=False, repr=False)
@@ -361,21 +382,28 @@ def build_scene(
         fixtures.append(ObstacleModel(name=name, urdf_path=None, T_world_root=pose, size_m=size_m))
         return world.add_box(name, size_m=size_m, T_world_box=pose, rgba=rgba)
 
-    table = add_fixture(TABLE, TABLE_SIZE_M, Pose.from_translation(TABLE_CENTER_M), TABLE_RGBA)
+    ground, *stand = (
+        add_fixture(box.name, box.size_m, box.T_world_box, _colour_of(box)) for box in standing_boxes(layout)
+    )
+    if layout.stand is not None:
+        ground.semantic_class = "floor"
+    for body in stand:
+        body.semantic_class = "stand"
     urdf = drawn_model_path(robot_cfg) if world.visuals else model_path(robot_cfg)
     parts = [(name, assets[name].articulation.part(part)) for name, part in acted_on if part is not None]
     with_knobs = {name for name, part in parts if part.kind is PartKind.knob}  # it jumps if its contact points change
     robot = Robot(world, robot_cfg, urdf, T_world_root=base_pose(robot_cfg), face_contacts=bool(with_knobs))
     robot.body.semantic_class = "robot"
     robot.body.finish = FINISHES["lacquer"]
-    robot.body.stand_on(table)
+    for body in stand or [ground]:
+        robot.body.stand_on(body)
     for name, arm in robot.arms.items():
         arm.reset(layout.q_home[name], gripper_m=arm.cfg.gripper.max_width_m)
     scene = Scene(world)
     scene.add_robot(robot_cfg.name, robot)
     objects: dict[str, SceneObject] = {}
     for name, asset in assets.items():
-        place, support = layout.objects[name], table
+        place, support = layout.objects[name], ground
         if place.plinth_size_m is not None and place.T_world_plinth is not None:
             support = add_fixture(plinth_name(name), place.plinth_size_m, place.T_world_plinth, _PLINTH_RGBA)
             support.semantic_class = "plinth"
@@ -414,9 +442,23 @@ def build_scene(
     for each in loads.values():
         scene.add_contact_view(each)
     _add_sensors(scene, sensors, seed)
-    built = EpisodeScene(world, scene, robot, objects, views, loads, monitor, tuple(fixtures), shown)
+    built = EpisodeScene(world, scene, robot, objects, views, loads, monitor, tuple(fixtures), shown, layout.stand)
     scene.update_state()
     return built
+
+
+def standing_boxes(layout: Layout) -> tuple[FixedBox, ...]:
+    """Returns what objects stand on, the table or the floor, then the parts of the robot's stand."""
+    return (_TABLE,) if layout.stand is None else layout.stand.boxes
+
+
+def stated_boxes(stand: Mapping[str, Any] | None) -> tuple[FixedBox, ...]:
+    """Returns the same as `standing_boxes` from the stand in the layout of a record; None: there is a table."""
+    return (_TABLE,) if stand is None else RobotStand.from_dict(stand).boxes
+
+
+def _colour_of(box: FixedBox) -> tuple[float, float, float, float]:
+    return {TABLE: TABLE_RGBA, GROUND: _GROUND_RGBA}.get(box.name, _STAND_RGBA)
 
 
 def _with_chosen_grip(

@@ -46,6 +46,7 @@ from unlatch.workflows.episode.scene import (
     EpisodeScene,
     base_of,
     kinematics_of,
+    stand_range,
 )
 
 Array = np.ndarray
@@ -115,7 +116,7 @@ def _build(scene: EpisodeScene, scenery: Scenery, seed: int) -> Light | None:
     if scenery is Scenery.random:
         kinds = list(_KINDS)
         scenery = kinds[int(rng.integers(len(kinds)))]
-    room = RoomBuilder(rng)
+    room = RoomBuilder(rng, floor_z_m=None if scene.stand is None else scene.stand.floor_z_m)
     light = _KINDS[scenery](room)
     _add_mounts(scene, room, STEEL)
     for body in scene.world.bodies.values():
@@ -160,7 +161,9 @@ def find_stands(robot: Robot) -> list[tuple[Array, Array]]:
 
 
 def _add_mounts(scene: EpisodeScene, room: RoomBuilder, material: Material) -> None:
-    """Adds a plate below the foot of each arm that stands on the table, and a stand below one that is above it."""
+    """Adds a plate below the foot of each arm on the table, and a stand below one above it; `stand` has its own."""
+    if scene.stand is not None:
+        return
     body = scene.robot.body
     for (x, y, z), (far_x, far_y, top) in find_stands(scene.robot):
         room.box("robot_mount", material, (x, y, z), (far_x, far_y, top))
@@ -223,7 +226,7 @@ def fit_sensors(cfg: EpisodeCfg, sensors: Sequence[SensorCfg]) -> list[SensorCfg
     """
     if not any(sensor.mount.is_fitted for sensor in sensors):
         return list(sensors)
-    key = repr(plain([cfg.task, cfg.object, cfg.objects, cfg.robot, *sensors]))
+    key = repr(plain([cfg.task, cfg.object, cfg.objects, cfg.robot, cfg.stand, *sensors]))
     return _fitted.get(key, lambda: [_fit_sensor(cfg, sensor) for sensor in sensors])
 
 
@@ -284,9 +287,10 @@ def _task_points(cfg: EpisodeCfg) -> Array:
     for number in range(_FIT_OBJECTS):
         rng = stream(number, "sensors.fit")
         assets = load_assets(cfg, number, None, rng)
-        task = with_derived_task(cfg, assets).task
+        filled = with_derived_task(cfg, assets)
+        stand = stand_range(filled.stand, cfg.robot)
         for _ in range(_FIT_LAYOUTS):
-            layout = sample_layout(task, assets, homes, rng)
+            layout = sample_layout(filled.task, assets, homes, rng, stand=stand)
             for name, asset in assets.items():
                 low, high = asset.bounds_obj
                 corners = [np.where(pick, high, low) for pick in np.ndindex(2, 2, 2)]
@@ -348,15 +352,16 @@ def _add_table_top(scene: EpisodeScene) -> Body:
 
 
 def _add_room(scene: EpisodeScene) -> dict[str, list[Body]]:
-    """Adds a floor, four walls and the legs of the table."""
+    """Adds a floor, four walls and the legs of the table, or a floor and walls around a stand."""
     world = scene.world
+    floor_z = _FLOOR_Z_M if scene.stand is None else scene.stand.floor_z_m + _SHEET_M
     length, width, height = _ROOM_M
     x, y = TABLE_CENTER_M[0], TABLE_CENTER_M[1]
     floor = add_panel(
         world,
         FLOOR,
         size_m=(length, width),
-        T_world_panel=Pose.from_translation((x, y, _FLOOR_Z_M)),
+        T_world_panel=Pose.from_translation((x, y, floor_z)),
         rgba=_FLOOR_RGBA,
         tile_m=_TILE_M,
     )
@@ -364,7 +369,7 @@ def _add_room(scene: EpisodeScene) -> dict[str, list[Body]]:
     for number in range(4):
         yaw = number * np.pi / 2
         out = 0.5 * (length if number % 2 == 0 else width)
-        middle = (x + out * np.cos(yaw), y + out * np.sin(yaw), _FLOOR_Z_M + height / 2)
+        middle = (x + out * np.cos(yaw), y + out * np.sin(yaw), floor_z + height / 2)
         # z points into the room, y up
         z = np.array([-np.cos(yaw), -np.sin(yaw), 0.0])
         up = np.array([0.0, 0.0, 1.0])
@@ -372,7 +377,8 @@ def _add_room(scene: EpisodeScene) -> dict[str, list[Body]]:
         size = (width if number % 2 == 0 else length, height)
         walls.append(add_panel(world, f"wall_{number}", size_m=size, T_world_panel=T, rgba=_WALL_RGBA, tile_m=_TILE_M))
         walls[-1].semantic_class = "wall"
-    _add_legs(scene)
+    if scene.stand is None:
+        _add_legs(scene)
     return {FLOOR: [floor], WALLS: walls}
 
 

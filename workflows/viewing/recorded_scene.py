@@ -31,7 +31,7 @@ from unlatch.simcore.urdf.model import Shape, ShapeKind, UrdfModel, movable_join
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.skills.commands import Phase
 from unlatch.workflows.episode.assets import pin_side
-from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M
+from unlatch.workflows.episode.scene import stated_boxes
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.viewing.phase_moments import failure_notes, nothing_to_show
 from unlatch.workflows.viewing.picture import Rgb
@@ -375,9 +375,10 @@ def read_scene(data_set: DataSet, number: int) -> tuple[RecordedScene, list[str]
 
 
 def fixed_bodies(layout: Mapping[str, Any], *, frames: int = 1) -> Iterator[ShownBody]:
-    """Yields the table and the plinths in the layout of a record, which do not move."""
-    table = Pose.from_translation(TABLE_CENTER_M)
-    yield _fixed_body("table", box_mesh(np.array(TABLE_SIZE_M), _TABLE_RGBA), table, frames)
+    """Yields the table, or the floor and the robot's stand, and the plinths in the layout of a record."""
+    for box in stated_boxes(layout.get("stand")):
+        rgba = _PLINTH_RGBA if box.name.startswith("stand") else _TABLE_RGBA
+        yield _fixed_body(box.name, box_mesh(np.array(box.size_m), rgba), box.T_world_box, frames)
     for name, place in layout.get("objects", {}).items():
         size, position = place.get("plinth_size_m"), place.get("plinth_position")
         if size is not None and position is not None:

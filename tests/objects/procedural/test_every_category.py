@@ -33,8 +33,10 @@ NOT_FOUND_AGAIN = (
 """Not the door, whose edge we hold clear of its lever; not the sliding window, whose grip it does not see; not pedals,
 toggles and rockers: a shape does not say that they are pressed, and which end of their range is on."""
 FOUND_AGAIN = [name for name in MOVING if name not in NOT_FOUND_AGAIN]
-OFF_MIDDLE = ("latched_door", "push_latch_cabinet")
+OFF_MIDDLE = ("latched_door", "push_latch_cabinet", "room_door")
 """Categories whose doors we hold clear of a lever or a push: a shape does not say where along its edge."""
+HEAVY_N_M = {"room_door": 2.0, "tall_refrigerator": 1.0}
+"""Small pushes of doors of 10 to 30 kg [N m]: 2 N at their edge."""
 HASHES = {
     "apple": ("0931fbc72135dabe", "bc7d4a9d77d474e0"),
     "book": ("14b28d855ca1cc31", "530f79bb2030b36d"),
@@ -59,6 +61,9 @@ HASHES = {
     "faucet": ("43f35c80e2d5e8b8", "5cd393470d647bb5"),
     "filing_cabinet": ("7416e8d1d663105c", "d8e4b3f28ad41d9c"),
     "hand_wheel": ("c7a0f231432b6c76", "e2bd6efb7d3a754d"),
+    "kitchen_cabinet": ("36f0070dc55ba8fc", "7558550fbdbf1cd5"),
+    "kitchen_dishwasher": ("19ce0ac8aa672b92", "2f9f07022a818e21"),
+    "kitchen_oven": ("ba4b589a6fcec2dd", "02febcac5caa412b"),
     "laptop": ("b3f86a059f52b9e4", "dd4395c11efd32e1"),
     "latched_door": ("cb9c27615659d2f5", "161bcb5e56b9fac6"),
     "light_box": ("467607626666afff", "57bc445e9f8976bd"),
@@ -73,15 +78,18 @@ HASHES = {
     "pot": ("03c1651d21cb24fe", "d163ed8615d9bd06"),
     "push_latch_cabinet": ("b175f4dfca12b71d", "de7ee4c6d7659d2c"),
     "refrigerator": ("455cc093803521e8", "e5d7ee333f30e74f"),
+    "room_door": ("256ad78198502832", "e63585701a5991d0"),
     "safe": ("6d4e246582bf76da", "b3774f73a87a4797"),
     "sliding_window": ("9f53d63b9e947662", "d824eb477f99d90c"),
     "spoon": ("4e79f6ee6f8b3437", "ce76d83fedc44990"),
+    "tall_refrigerator": ("9533a218a99db6fa", "8d5c0d6db7c99cb2"),
     "telescopic_drawer": ("aa962cbe3e0823f5", "889093bf9bf67224"),
     "toast": ("144a7b399c3f562a", "a6c4115060dd9bb7"),
     "toaster": ("721430283f8926b2", "ed47fddfa52473be"),
     "toilet": ("0c2f4ac3217ac92d", "34bff80edaf3a29a"),
     "toolbox": ("41404d884c55b945", "d1e9552f2db4e024"),
     "trash_can": ("ba0622839a70dd3e", "2ca5698565c375a3"),
+    "wardrobe": ("e3e196fd2bce6b7c", "892632b1e6fce6d7"),
     "washing_machine": ("3334d3a5f7c2f0ec", "5696153b2693983b"),
     "water_bottle": ("d2844e7f3f99c5eb", "48e0eaff68a5ec0f"),
 }
@@ -211,7 +219,8 @@ def _pushed(loaded):
         index = loaded.joints[part.joint]
         link = loaded.made.model.links[part.link]
         # what weighs some grams would leap through its range in a step
-        push = 5.0 if part.kind is PartKind.slider else 0.5 if link.inertial.mass_kg > 0.2 else 0.02
+        small = HEAVY_N_M.get(loaded.made.model.name, 0.5) if link.inertial.mass_kg > 0.2 else 0.02
+        push = 5.0 if part.kind is PartKind.slider else small
         for _ in range(1200):
             force = push * np.sign(part.openness.open)
             p.setJointMotorControl2(body, index, p.TORQUE_CONTROL, force=force, physicsClientId=client)

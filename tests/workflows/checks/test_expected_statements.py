@@ -14,6 +14,7 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.success_rules import FAILURE_CODES
 from unlatch.simcore.recording.verdict import RECORDED, Criteria
 from unlatch.skills.layout_search import LayoutSearchCfg
+from unlatch.tasks.stand import StandCfg
 from unlatch.tasks.task import GoalCfg, GoalKind
 from unlatch.workflows.checks import expected_statements
 from unlatch.workflows.checks.expected_statements import POSES, ExpectedGoal, ExpectedLayout, as_recorded, randomizes
@@ -32,7 +33,8 @@ def draws(monkeypatch) -> list[tuple[Any, ...]]:
     """The arguments of each draw of a layout; each draw puts the oven one metre further."""
     calls: list[tuple[Any, ...]] = []
 
-    def draw(*arguments: Any) -> Any:
+    def draw(*arguments: Any, stand: Any) -> Any:
+        assert stand is None  # a table, of which nothing is drawn
         calls.append(arguments)
         drawn = {"objects": {"oven": {"x": float(len(calls))}}, "q_home": {"left": [0.1, 0.2]}}
         return SimpleNamespace(to_dict=lambda: drawn)
@@ -54,6 +56,7 @@ def layout_of(
     cfg: Any = SimpleNamespace(
         skills=list(skills),
         task="the task",
+        stand=StandCfg(),
         robot=SimpleNamespace(name="panda", arms=[SimpleNamespace(name="left", home=[0.0, 0.5], home_std=0.25)]),
         randomization=SimpleNamespace(recorded=None, views=[], rules=rules),
     )
