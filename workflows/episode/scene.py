@@ -459,7 +459,7 @@ def _check_foot(robot: Robot, stand: RobotStand) -> None:
     if low_m < -_BODY_BELOW_M * robot.cfg.scale:
         raise ConfigError(
             f"stand={stand.kind.value} has no room for '{robot.cfg.name}', which reaches {-low_m:.2f} m below z = 0: "
-            "it stands on a body of its own. Expected an arm whose foot is at z = 0. Use stand=table, or another robot.",
+            "it stands on its own body. Expected an arm whose foot is at z = 0. Use stand=table, or another robot.",
             key="stand",
         )
 
