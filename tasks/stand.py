@@ -154,7 +154,7 @@ class StandRange:
     cfg: StandCfg
     """Its kind and its ranges; it is not a table."""
     feet: Sequence[Sequence[float]]
-    """(3,) place of the foot of each arm, world frame [m]."""
+    """(3,) place of the foot of each arm, world frame [m]; a stand reaches up to the lowest that is above z = 0."""
     scale: float = 1.0
     """Size of the robot relative to a Panda; all lengths are multiplied by it."""
 
@@ -165,9 +165,9 @@ class StandRange:
         along = scale * cfg.along_m * float(rng.uniform(-1.0, 1.0)) if cfg.kind is StandKind.rail else 0.0
         ground = (*_GROUND_M[:2], scale * _GROUND_M[2])
         boxes = [FixedBox(GROUND, ground, (*_GROUND_MIDDLE_M, -height - 0.5 * ground[2]))]
-        thick = scale * _THICK_M
+        thick, top = scale * _THICK_M, max(0.0, min(float(place[2]) for place in self.feet))
         if cfg.kind is StandKind.floor:
-            boxes.append(self._box("plate", (_PLATE_M, _PLATE_M), -height, 0.0))
+            boxes.append(self._box("plate", (_PLATE_M, _PLATE_M), -height, top))
             return RobotStand(cfg.kind, height, along, tuple(boxes))
         lowest = _BED_M[1] if cfg.kind is StandKind.rail else _THICK_M
         foot = -height + min(scale * lowest, max(height - thick, 0.5 * thick))
@@ -179,7 +179,7 @@ class StandRange:
         head = max(-thick, foot)
         if head - foot > _LEAST_M:
             boxes.append(self._box("column", (_COLUMN_M, _COLUMN_M), foot, head))
-        boxes.append(self._box("head", (_HEAD_M, _HEAD_M), head, 0.0))
+        boxes.append(self._box("head", (_HEAD_M, _HEAD_M), head, top))
         return RobotStand(cfg.kind, height, along, tuple(boxes))
 
     def _box(

@@ -14,6 +14,7 @@ from unlatch.configs.derived_task import MIN_STAND_DISTANCE_M, derive_region, de
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
+from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.world import World
@@ -95,6 +96,14 @@ def test_objects_and_rooms_stand_on_the_floor_below_the_stand(shown: Episode) ->
     floors = [body for body in world.scenery.values() if body.semantic_class == "floor"]
     assert [float(body.root_pose().p[2]) for body in floors] == [pytest.approx(stand.floor_z_m, abs=1e-3)]
     assert not any(body.semantic_class in ("table", "robot_mount") for body in world.scenery.values())
+
+
+def test_a_robot_with_a_body_of_its_own_has_no_stand() -> None:
+    cfg = unlatch.load("open_tall_refrigerator", "robot=baxter", "~skills.0", seed=3)
+    with World(cfg.world) as world, BulletCollisionChecker() as checker:
+        episode = Episode(cfg, 0, world, checker)
+        with pytest.raises(ConfigError, match=r"stand=pedestal has no room for 'baxter', which reaches 1\.29 m below"):
+            episode.reset()
 
 
 @pytest.mark.slow

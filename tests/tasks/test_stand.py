@@ -66,6 +66,12 @@ def test_a_stand_is_below_the_feet_of_all_arms():
         assert np.all(part.bounds[1, :2] > np.max(feet, axis=0)[:2])
 
 
+def test_a_stand_reaches_up_to_a_robot_whose_foot_is_above_zero():
+    for kind in (StandKind.pedestal, StandKind.floor):
+        stand = draw(replace(PEDESTAL, kind=kind), feet=[(0.0, 0.0, 0.2), (0.0, 0.4, 0.3)])
+        assert stand.boxes[-1].bounds[1, 2] == pytest.approx(0.2)
+
+
 def test_a_small_robot_has_a_small_stand():
     full, half = draw(PEDESTAL), draw(PEDESTAL, scale=0.5)
     sizes = [np.array([box.size_m for box in stand.boxes[1:]]) for stand in (full, half)]

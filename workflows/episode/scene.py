@@ -21,7 +21,7 @@ from unlatch.robots.arm_control import Action, ArmAction
 from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
 from unlatch.robots.models import drawn_model_path, model_path
 from unlatch.robots.robot import Robot
-from unlatch.simcore.errors import SkillError
+from unlatch.simcore.errors import ConfigError, SkillError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.success_rules import MAX_JOINT_SPEED, OBJECT_VIEWS
 from unlatch.simcore.sim.bodies import Body
@@ -100,7 +100,8 @@ def stand_range(stand: StandCfg, robot: RobotCfg) -> StandRange | None:
     """Returns what is drawn of the stand of a robot; None: it stands on a table."""
     if not stand.is_used:
         return None
-    return StandRange(stand, [base_of(robot, arm).p.tolist() for arm in robot.arms], robot.scale)
+    root_z = float(base_pose(robot).p[2])  # an arm may be on a body of its own
+    return StandRange(stand, [(*base_of(robot, arm).p[:2].tolist(), root_z) for arm in robot.arms], robot.scale)
 
 
 def kinematics_of(robot: RobotCfg, arm: ArmCfg) -> Kinematics:
@@ -123,6 +124,8 @@ TABLE_CENTER_M = (0.5, 0.0, -0.03)
 TABLE_RGBA = (0.76, 0.7, 0.62, 1.0)
 _TABLE = FixedBox(TABLE, TABLE_SIZE_M, TABLE_CENTER_M)
 _STAND_RGBA, _GROUND_RGBA = (0.33, 0.35, 0.38, 1.0), (0.62, 0.60, 0.57, 1.0)
+_BODY_BELOW_M = 0.1
+"""How far an arm of Panda's size may reach below its foot where it has a stand [m]."""
 _REST_M_S = 0.002
 """Speed below which a free object rests [m/s]."""
 _FELL_M = 0.05
@@ -370,7 +373,8 @@ def build_scene(
         object_views: Whether objects have contact views of their own: whether a skill judges them.
 
     Raises:
-        ConfigError: A sensor is mounted on a body that does not exist.
+        ConfigError: A sensor is mounted on a body that does not exist, or the robot stands on a body of its own and
+            has a stand.
     """
     world.reset()
     robot_cfg = _with_chosen_grip(robot_cfg, assets, acted_on)
@@ -395,6 +399,8 @@ def build_scene(
     robot = Robot(world, robot_cfg, urdf, T_world_root=base_pose(robot_cfg), face_contacts=bool(with_knobs))
     robot.body.semantic_class = "robot"
     robot.body.finish = FINISHES["lacquer"]
+    if layout.stand is not None:
+        _check_foot(robot, layout.stand)
     for body in stand or [ground]:
         robot.body.stand_on(body)
     for name, arm in robot.arms.items():
@@ -445,6 +451,17 @@ def build_scene(
     built = EpisodeScene(world, scene, robot, objects, views, loads, monitor, tuple(fixtures), shown, layout.stand)
     scene.update_state()
     return built
+
+
+def _check_foot(robot: Robot, stand: RobotStand) -> None:
+    """Raises for a robot whose own body reaches far below the feet of its arms: a stand has no room for it."""
+    low_m = min(float(robot.body.link_aabb(name)[0, 2]) for name in robot.body.mounted_links)
+    if low_m < -_BODY_BELOW_M * robot.cfg.scale:
+        raise ConfigError(
+            f"stand={stand.kind.value} has no room for '{robot.cfg.name}', which reaches {-low_m:.2f} m below z = 0: "
+            "it stands on its own body. Expected an arm whose foot is at z = 0. Use stand=table, or another robot.",
+            key="stand",
+        )
 
 
 def standing_boxes(layout: Layout) -> tuple[FixedBox, ...]:
