@@ -97,9 +97,9 @@ unknown objects work. An outside audit ran version 0.2.0, which did not yet
 1,078 of 1,217 episodes succeeded (88.6 %, 86.7 to 90.2 %).
 
 The 16 articulated objects of three packages of MuJoCo models (Franka Kitchen, Meta-World, robosuite) open and close in
-640 of 640 episodes with the Panda (99.4 to 100 %, a seed that had not been used before). Five of them were read wrongly at
-first: angles without a unit, sliding panels behind heavy handles, names of parts. With the first seed, 636 of 640 succeeded;
-the four others showed that a light lever was thrown by its damping.
+640 of 640 episodes with the Panda (99.4 to 100 %, a seed that had not been used before). Five of them were read wrongly
+at first: angles without a unit, sliding panels behind heavy handles, names of parts. With the first seed, 636 of 640
+succeeded; the four others showed that a light lever was thrown by its damping.
 
 ```sh
 pip install --no-deps --target data/packages metaworld==3.1.1 gymnasium-robotics==1.4.2 robosuite==1.5.2
