@@ -45,6 +45,7 @@ TASKS = (
     "open_pedal_bin",
     "trash_into_pedal_bin",
     "open_light_box",
+    "open_light_box_alone",
 )
 HELD = (
     "pull_door_with_lever",

@@ -375,6 +375,8 @@ def skill_strategies(
     asset = assets[entry.objects[0]]
     derives = entry.planner_setting.derived and part is not None and not isinstance(entry, HoldCfg | HomeCfg)
     asked = _opening_of_goal(cfg, index, assets, part) if derives and part is not None else None
+    if derives and part is not None and _is_lid_alone(cfg, entry, asset, part):
+        entry = replace(entry, order=[*entry.order, "edge"])
     exact = entry.opening
     if exact is None and derives and part is not None:
         exact = _exact_opening_of_goal(cfg, index, assets, part)
@@ -384,6 +386,15 @@ def skill_strategies(
     if part is not None and (cfg.robot.scale != 1.0 or not arm.turns_freely):
         filled = fitted_to_arm(filled, part, arm, scale=cfg.robot.scale, is_stated=filled is entry)
     return filled.entries_by_strategy()
+
+
+def _is_lid_alone(cfg: EpisodeCfg, entry: SkillCfg, asset: ObjectAsset, part: Part) -> bool:
+    """Returns whether a skill raises the lid of an object that neither a fastening nor another hand holds.
+
+    Fingers that pinch its edge guide it firmly; a knob or a bar turns between them, and the box tips with the lid.
+    """
+    is_held = any(isinstance(each, HoldCfg) and each.objects[:1] == entry.objects[:1] for each in cfg.skills)
+    return entry.name == "open" and asset.can_move and part.kind is PartKind.lid and not is_held
 
 
 def _displacement_of_goal(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset], part: Part) -> float:
