@@ -17,7 +17,7 @@ import numpy as np
 
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.schema import EpisodeCfg, part_of_skill
-from unlatch.objects.annotation import Part, PartKind
+from unlatch.objects.annotation import SPOT, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset, front_frame
 from unlatch.objects.config import ObjectCfg
 from unlatch.robots.description import ArmCfg, RobotCfg
@@ -497,12 +497,45 @@ def _walk_chain(
             yield entry, None
             continue
         asset, now = assets[entry.objects[0]], positions[entry.objects[0]]
-        if adds_steps and entry.planner_setting.derived and kind != "close" and not entry.ignores_mechanisms:
+        is_alone = entry.stage is None and entry.planner_setting.derived and not entry.ignores_mechanisms
+        if adds_steps and is_alone and kind != "close":
+            stage = _next_stage(cfg) + index
             for step in steps_before(asset, part, now):
                 made = replace(entry, name=step.skill, part=step.part, opening=step.opening, language=[], order=[])
+                if step.is_kept:
+                    arm, other = _arms_side_by_side(cfg.robot, asset, part, asset.articulation.part(step.part))
+                    made = replace(made, name="hold_pressed", arm=other, stage=stage)
+                    entry = replace(entry, arm=arm, stage=stage)
                 yield made, None
         press = move_by_skill(asset, part, kind, now, opening=entry.opening)
         yield entry, None if press is None else press.at
+
+
+def _next_stage(cfg: EpisodeCfg) -> int:
+    return 1 + max((entry.stage for entry in cfg.skills if entry.stage is not None), default=-1)
+
+
+def _arms_side_by_side(robot: RobotCfg, asset: ObjectAsset, part: Part, button: Part) -> tuple[str, str]:
+    """Returns the arms that move a part and that press a button meanwhile: the one on the side of the button presses.
+
+    The object faces the robot, so what lies on its left, as it is seen from the front, is on the left of the robot.
+
+    Raises:
+        ConfigError: The robot has one arm.
+    """
+    if len(robot.arms) < 2:
+        raise ConfigError(
+            f"'{part.name}' of '{asset.name}' moves only while '{button.name}' is pressed, and robot '{robot.name}' "
+            "has one arm. Expected two: one presses, the other moves the part. Choose robot=dual_panda.",
+            key="robot",
+        )
+    rest = asset.rest_positions
+
+    def y_m(each: Part) -> float:
+        return float((asset.model.link_pose(each.link, rest) @ each.keypoint(SPOT).xyz)[1])
+
+    left, right = sorted(arm.name for arm in robot.arms[:2])
+    return (left, right) if y_m(button) >= y_m(part) else (right, left)
 
 
 def fill_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:
