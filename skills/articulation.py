@@ -9,11 +9,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from unlatch.objects.annotation import Articulation, HandleType, Part, PartKind
+from unlatch.objects.annotation import Articulation, HandleType, Part
 from unlatch.objects.scene_object import SceneObject
 from unlatch.robots.description import GripperCfg
 from unlatch.simcore.errors import SkillError
-from unlatch.simcore.geometry import Pose, unit
+from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.success_rules import SuccessRule
 from unlatch.skills.commands import JointMotion, ManipCommand, ManipKind, Phase
 from unlatch.skills.config import SkillCfg, part_acted_on
@@ -55,9 +55,6 @@ LED_SHARE = 0.97
 """Largest opening to which a part is led, as a share of its range."""
 _LISTED_LEADS = (1.5, 1.2, 1.05)
 """How far listed motions lead a part, as factors on the displacement that counts as success, the best first."""
-_AXIS_AHEAD_M, _AXIS_ABOVE_M = 0.003, 0.010
-"""Place of the axis about which the lid of an object that nothing fastens is led, in front of its hinge and above it:
-our own choice. At 2 cm above, the box slides by 2 cm."""
 _RELEASE_S = 0.4
 """Time to open the fingers."""
 
@@ -566,12 +563,17 @@ class ArticulationSkill(Skill):
             T_base_link = T_base_world @ self.object.seen_frames(self.part.name)["link"]
         geometry = JointGeometry(
             prismatic=joint.prismatic,
-            origin=T_base_link.p + self._pull_offset(frames["obj"]),
+            origin=T_base_link.p,
             axis=T_base_link.rotate(np.array(joint.axis)),
             position=self.s,
             lower=joint.lower,
             upper=joint.upper,
         )
+        if self.opens and self.object.can_move and not self.context.concurrent_motions:  # nothing else holds the object
+            from unlatch.skills.unfastened import pull_offset
+
+            offset = pull_offset(self.object.asset, self.part, self.object.body.root_pose())
+            geometry = replace(geometry, origin=geometry.origin + self.context.arm.T_world_base.R.T @ offset)
         if path is None:
             return geometry
         T_base_root, model = frames["obj"], self.object.asset.model
@@ -580,23 +582,6 @@ class ArticulationSkill(Skill):
             path=path,
             pose_at=lambda positions: T_base_root @ model.link_pose(held.link, dict(positions)),
         )
-
-    def _pull_offset(self, T_base_root: Pose) -> Array:
-        """Returns (3,) how far from its hinge lies the axis about which the hand leads a lid, arm's base frame [m].
-
-        The friction of its hinge would raise the box with the lid. If nothing fastens the object and no other arm holds
-        it, the hand leads the lid about an axis a little above the hinge and in front of it. So the lid draws the box
-        towards its front by up to 1 cm, and friction on the ground, which acts backwards, keeps the front down.
-        """
-        part, asset = self.part, self.object.asset
-        is_alone = self.object.can_move and not self.context.concurrent_motions
-        if not self.opens or part.kind is not PartKind.lid or not is_alone:
-            return np.zeros(3)
-        T_root_link = asset.model.link_pose(part.link, asset.articulation.closed_positions())
-        up = T_base_root.R.T @ self.context.arm.T_world_base.R[2]
-        along = unit(np.cross(up, T_root_link.rotate(np.array(asset.model.joints[part.joint].axis))))
-        ahead = along * np.sign(along @ T_root_link.rotate(part.keypoint("articulated_object_head").xyz))
-        return T_base_root.rotate(_AXIS_AHEAD_M * ahead + _AXIS_ABOVE_M * up)
 
     def held_joints(self) -> dict[str, frozenset[str]]:
         """See `Skill.held_joints`: the part's joint, if `update_art_joint` is true."""
