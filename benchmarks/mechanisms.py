@@ -45,6 +45,8 @@ TASKS = (
     "open_pedal_bin",
     "trash_into_pedal_bin",
     "open_light_box",
+    "open_light_box_alone",
+    "drawer_by_held_button",
 )
 HELD = (
     "pull_door_with_lever",
@@ -54,6 +56,7 @@ HELD = (
     "open_safe_by_dial",
     "childproof_bottle",
     "toolbox_clasps",
+    "drawer_by_held_button",
 )
 """Tasks in which a robot can try to move what is held."""
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.schema import EpisodeCfg, part_of_skill
-from unlatch.objects.annotation import Part, PartKind
+from unlatch.objects.annotation import SPOT, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset, front_frame
 from unlatch.objects.config import ObjectCfg
 from unlatch.robots.description import ArmCfg, RobotCfg
@@ -399,6 +399,8 @@ def skill_strategies(
     asset = assets[entry.objects[0]]
     derives = entry.planner_setting.derived and part is not None and not isinstance(entry, HoldCfg | HomeCfg)
     asked = _opening_of_goal(cfg, index, assets, part) if derives and part is not None else None
+    if derives and part is not None and _is_lid_alone(cfg, entry, asset, part):
+        entry = replace(entry, order=[*entry.order, "edge"])
     exact = entry.opening
     if exact is None and derives and part is not None:
         exact = _exact_opening_of_goal(cfg, index, assets, part)
@@ -408,6 +410,15 @@ def skill_strategies(
     if part is not None and (cfg.robot.scale != 1.0 or not arm.turns_freely):
         filled = fitted_to_arm(filled, part, arm, scale=cfg.robot.scale, is_stated=filled is entry)
     return filled.entries_by_strategy()
+
+
+def _is_lid_alone(cfg: EpisodeCfg, entry: SkillCfg, asset: ObjectAsset, part: Part) -> bool:
+    """Returns whether a skill raises the lid of an object that neither a fastening nor another hand holds.
+
+    Fingers that pinch its edge guide it firmly; a knob or a bar turns between them, and the box tips with the lid.
+    """
+    is_held = any(isinstance(each, HoldCfg) and each.objects[:1] == entry.objects[:1] for each in cfg.skills)
+    return entry.name == "open" and asset.can_move and part.kind is PartKind.lid and not is_held
 
 
 def _displacement_of_goal(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset], part: Part) -> float:
@@ -510,12 +521,45 @@ def _walk_chain(
             yield entry, None
             continue
         asset, now = assets[entry.objects[0]], positions[entry.objects[0]]
-        if adds_steps and entry.planner_setting.derived and kind != "close" and not entry.ignores_mechanisms:
+        is_alone = entry.stage is None and entry.planner_setting.derived and not entry.ignores_mechanisms
+        if adds_steps and is_alone and kind != "close":
+            stage = _next_stage(cfg) + index
             for step in steps_before(asset, part, now):
                 made = replace(entry, name=step.skill, part=step.part, opening=step.opening, language=[], order=[])
+                if step.is_kept:
+                    arm, other = _arms_side_by_side(cfg.robot, asset, part, asset.articulation.part(step.part))
+                    made = replace(made, name="hold_pressed", arm=other, stage=stage)
+                    entry = replace(entry, arm=arm, stage=stage)
                 yield made, None
         press = move_by_skill(asset, part, kind, now, opening=entry.opening)
         yield entry, None if press is None else press.at
+
+
+def _next_stage(cfg: EpisodeCfg) -> int:
+    return 1 + max((entry.stage for entry in cfg.skills if entry.stage is not None), default=-1)
+
+
+def _arms_side_by_side(robot: RobotCfg, asset: ObjectAsset, part: Part, button: Part) -> tuple[str, str]:
+    """Returns the arms that move a part and that press a button meanwhile: the one on the side of the button presses.
+
+    The object faces the robot, so what lies on its left, as it is seen from the front, is on the left of the robot.
+
+    Raises:
+        ConfigError: The robot has one arm.
+    """
+    if len(robot.arms) < 2:
+        raise ConfigError(
+            f"'{part.name}' of '{asset.name}' moves only while '{button.name}' is pressed, and robot '{robot.name}' "
+            "has one arm. Expected two: one presses, the other moves the part. Choose robot=dual_panda.",
+            key="robot",
+        )
+    rest = asset.rest_positions
+
+    def y_m(each: Part) -> float:
+        return float((asset.model.link_pose(each.link, rest) @ each.keypoint(SPOT).xyz)[1])
+
+    left, right = sorted(arm.name for arm in robot.arms[:2])
+    return (left, right) if y_m(button) >= y_m(part) else (right, left)
 
 
 def fill_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:

@@ -564,6 +564,11 @@ class ArticulationSkill(Skill):
             lower=joint.lower,
             upper=joint.upper,
         )
+        if self.opens and self.object.can_move and not self.context.concurrent_motions:  # nothing else holds the object
+            from unlatch.skills.unfastened import pull_offset
+
+            offset = pull_offset(self.object.asset, self.part, self.object.body.root_pose())
+            geometry = replace(geometry, origin=geometry.origin + self.context.arm.T_world_base.R.T @ offset)
         if path is None:
             return geometry
         T_base_root, model = frames["obj"], self.object.asset.model

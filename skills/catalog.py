@@ -19,6 +19,10 @@ SKILLS = Catalog(
                 "push a door, lid or drawer closed with the fingers closed, press a button, or turn a knob back",
             ),
             "hold": ("hold:Hold", "hold a handle of an object while another arm moves a part of it"),
+            "hold_pressed": (
+                "hold_pressed:HoldPressed",
+                "keep a button pressed while another arm moves the part that it frees",
+            ),
             "home": ("home:Home", "move an arm to its home, with what it holds"),
             "open": ("open:Open", "take a handle or an edge and open a door, lid or drawer"),
             "pick": ("pick:Pick", "grasp a free object and lift it"),

@@ -35,6 +35,11 @@ class HoldingSkill(Skill):
     def gripper_hold_m(self) -> float:
         """Opening of the gripper while it holds [m]."""
 
+    @property
+    def positions_held(self) -> dict[str, float]:
+        """Where it holds joints of its object, by joint [rad or m]; none, if it holds a fixed handle."""
+        return {}
+
     @classmethod
     def declare_rule(cls, cfg: SkillCfg, gripper: GripperCfg) -> SuccessRule:
         """See `Skill.declare_rule`: the fingers touch what they hold; no joint is judged."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from unlatch.objects.annotation import Articulation, Part
 from unlatch.objects.articulated_object import ObjectAsset
@@ -54,6 +54,8 @@ class Step:
     part: str
     opening: float | None = None
     """Opening to which it leads the part, from closed [rad or m]; None: that of the skill."""
+    is_kept: bool = False
+    """Whether another hand must keep the part there: let go, a spring would return it before the other part moves."""
 
 
 @dataclass(frozen=True)
@@ -309,9 +311,10 @@ def _steps_before(asset: ObjectAsset, part: Part, positions: dict[str, float], a
             continue  # it is pressed last
         step = None if held_together(articulation, model, part, condition) else _step_for(asset, other, condition)
         if step is not None:
-            steps.append(step)
             place = place_beyond(articulation, model, condition)
             _lead(asset, other.joint, other.openness.closed if step.skill == "close" else place, positions)
+            freed = condition.holds(positions[condition.by], *rest_of(articulation, model, condition.by))
+            steps.append(replace(step, is_kept=other.is_button and not freed))
     if press is not None:
         steps.append(Step("close", part.name))
         move_by_skill(asset, part, "close", positions)

@@ -58,6 +58,7 @@ class PartWords:
 
 
 _OBJECTS = {
+    "button_drawer": "cabinet",
     "button_microwave": "microwave",
     "detent_oven": "oven",
     "double_cabinet": "cabinet",
@@ -383,7 +384,13 @@ _HOME = [
 ]
 PRESS = "press"
 """What instructions say in place of `close` where a closed part, or its button, is pressed so that it pops out."""
-_ALIKE = {"hold": _HELD, "home": _HOME}
+_PRESSED_ON = [
+    "keep the {part} of the {object} pressed",
+    "press the {part} of the {object} and do not let go",
+    "hold the {part} down with one hand",
+    "press the {part} and keep your finger on it",
+]
+_ALIKE = {"hold": _HELD, "hold_pressed": _PRESSED_ON, "home": _HOME}
 """Templates of skills for which it does not matter how the part moves."""
 _UNMENTIONED = frozenset({"artpreplan"})
 """Skills that no instruction mentions."""

@@ -54,6 +54,7 @@ _SUMMARIES = {
         "trash_can": "a pedal bin with a hinged lid",
     },
     "held_parts": {
+        "button_drawer": "a chest whose drawer opens while a button is pressed",
         "button_microwave": "a microwave oven whose door a button opens",
         "detent_oven": "a countertop oven whose knobs click into settings",
         "double_cabinet": "a cabinet whose first door covers the second",

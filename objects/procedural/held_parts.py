@@ -44,9 +44,18 @@ from unlatch.objects.procedural.doors import BoxWithDoors, Door, numbered
 from unlatch.objects.procedural.fittings import add_turning_knob, turning_knob
 from unlatch.objects.procedural.handles import EdgeHandle, PanelGrip, bar, handle
 from unlatch.objects.procedural.lids import _BOX, _build_box
-from unlatch.objects.procedural.links import DRAWER_FRONT, FRONT, LinkBuilder, PanelBuilder, X, door_frame
+from unlatch.objects.procedural.links import (
+    DRAWER_FRONT,
+    FRONT,
+    LID_BEHIND,
+    LinkBuilder,
+    PanelBuilder,
+    PanelFrame,
+    X,
+    door_frame,
+)
 from unlatch.objects.procedural.openings import LEVER, add_lever
-from unlatch.objects.procedural.parameters import Drawn, derived, uniform, whole
+from unlatch.objects.procedural.parameters import Drawn, derived, either, uniform, whole
 
 # Microwave: a button below the panel lets the door spring open; the door has no handle.
 
@@ -82,10 +91,11 @@ def _add_button(
     *,
     travel_m: float,
     force_n: float,
-    edge: Sequence[float],
+    edge: Sequence[float] | None = None,
+    frame: PanelFrame = DRAWER_FRONT,
     rgba: tuple[float, float, float, float] = CHROME,
 ) -> None:
-    """Adds a sprung button in the front; it stands out by its travel, and by 3 mm where it is pressed.
+    """Adds a sprung button; it stands out by its travel, and by 3 mm where it is pressed.
 
     Args:
         assembly: The object.
@@ -94,16 +104,16 @@ def _add_button(
         travel_m: How far it is pressed [m].
         force_n: Force of its spring at rest [N].
         edge: (3,) see `Assembly.add_part`.
+        frame: That of the face in which it lies: the front.
         rgba: Its colour.
     """
-    button = PanelBuilder("button", DRAWER_FRONT)
+    button = PanelBuilder("button", frame)
     out, (width, height) = 0.003, half
     button.box("button", (-height, -width, 0.0003), (height, width, out), rgba=rgba)
     button.visual.box("stem", (-height, -width, -0.007), (height, width, 0.0003), rgba=rgba)
     # how a hand lies at it; nothing of it fits between fingers
-    frame = DRAWER_FRONT
     grip = PanelGrip(Handle(HandleType.none, np.zeros(3), None), frame.at(0.0, 0.0, out), frame)
-    motion = PartMotion(PartKind.slider, "body", at, X, travel_m, friction=1.0, damping=2.0)
+    motion = PartMotion(PartKind.slider, "body", at, frame.out, travel_m, friction=1.0, damping=2.0)
     push = frame.at(0.0, 0.0, out)
     assembly.add_part(button, motion, grip, mass_kg=0.02, push=push, edge=edge)
     stiffness = 0.5 * force_n / travel_m
@@ -246,6 +256,32 @@ def _build_telescopic_drawer(assembly: Assembly, p: Drawn) -> None:
 
 telescopic_drawer = ObjectGenerator("telescopic_drawer", _TELESCOPIC_DRAWER, _build_telescopic_drawer)
 
+
+# Chest whose drawer moves only while the button on the top is pressed, as the guards of machines that need two hands.
+
+_BUTTON_DRAWER = {
+    **_DRAWER_CABINET,
+    "count": derived(lambda p: 1),
+    "handle": bar(length=lambda p: (0.10, min(0.14, p.width_m - 0.22)), thickness=(0.010, 0.018)),
+    "button_m": uniform(0.016, 0.022),  # half of its width
+    "button_travel_m": uniform(0.005, 0.007),
+    "button_force_n": uniform(5.0, 9.0),  # at rest; half as much again when it is pressed
+    "button_side": either(-1.0, 1.0),  # on the right or on the left, as seen from the front
+    "button_share": uniform(0.55, 0.75),  # its place, as a share of half the width
+}
+
+
+def _build_button_drawer(assembly: Assembly, p: Drawn) -> None:
+    _build_chest(assembly, p)
+    drawer, top = assembly.parts["drawer"].joint, round(p.feet_m + p.front_height_m + 2 * p.wall_m, 6)
+    at = (p.depth_m / 2 - 0.06, -p.button_side * p.button_share * p.width_m / 2, top)
+    half = (p.button_m, p.button_m)
+    _add_button(assembly, at, half, travel_m=p.button_travel_m, force_n=p.button_force_n, frame=LID_BEHIND)
+    pressed = (-1e-4, round(0.4 * p.button_travel_m, 6))
+    assembly.mechanisms["lock"] = Interlock(joint=drawer, by=assembly.parts["button"].joint, range=pressed)
+
+
+button_drawer = ObjectGenerator("button_drawer", _BUTTON_DRAWER, _build_button_drawer)
 
 # Oven whose knobs click into settings, from 0 to 6.
 

@@ -56,6 +56,21 @@ def test_another_arm_keeps_a_light_box_where_it_is_while_its_lid_is_raised():
     assert 0.0 < np.linalg.norm(places - places[0], axis=1).max() < 0.02  # it does move: nothing fastens it
 
 
+@pytest.mark.slow
+def test_one_arm_leaves_a_light_box_where_it_is_by_a_pull_that_keeps_its_front_down():
+    with EpisodeRunner(unlatch.load("open_light_box_alone", seed=0)) as runner:
+        record = runner.run(3)  # by its knob, and about its hinge, the lid would tip this box by 0.1 rad
+    assert record.success
+    assert recompute_success(record).success
+    assert record.skills[-1]["strategy"] == "edge"
+    places = record.arrays["objects.light_box.root_position"]
+    assert np.linalg.norm(places - places[0], axis=1).max() < 0.012
+    turned = np.abs(
+        record.arrays["objects.light_box.root_quat_xyzw"] @ record.arrays["objects.light_box.root_quat_xyzw"][0]
+    )
+    assert 2.0 * np.arccos(np.clip(turned, 0.0, 1.0)).max() < 0.05
+
+
 def test_a_fastened_object_is_never_said_to_have_moved():
     with EpisodeRunner(unlatch.load("open_box", seed=1)) as runner:
         record = runner.run(0)

@@ -60,6 +60,7 @@ def steps(category, name, asset=None, **openings):
         ("button_microwave", "door", {}, [Step("close", "door")]),
         ("push_latch_cabinet", "door", {}, [Step("close", "door")]),
         ("push_latch_cabinet", "door", {"door": 0.5}, []),
+        ("button_drawer", "drawer", {}, [Step("close", "button", is_kept=True)]),
         ("filing_cabinet", "drawer_2", {}, []),
         ("filing_cabinet", "drawer_2", {"drawer": 0.1}, [Step("close", "drawer")]),
     ],

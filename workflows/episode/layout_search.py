@@ -264,6 +264,8 @@ class LayoutSearch:
         if isinstance(skill, HoldingSkill) and not skill.has_skipped:
             skill.skip_to_hold()
             skill.context.arm.reset(skill.q_hold, gripper_m=skill.gripper_hold_m)
+            if skill.positions_held:
+                scene.objects[skill.cfg.objects[0]].set_joints(skill.positions_held)
             scene.state_tree.update_state()
             return
         motions = [command.motion for command in skill.commands if command.motion is not None and len(command.motion)]

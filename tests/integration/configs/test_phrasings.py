@@ -176,6 +176,7 @@ def test_every_skill_that_acts_has_several_templates_for_each_manner():
         "close": parts - {Manner.turn, Manner.lever},
         "rotate": {Manner.turn, Manner.lever},
         "hold": parts,
+        "hold_pressed": {Manner.press},
         "home": set(Manner),
         "pick": {Manner.carry},
         "place": {Manner.carry},

@@ -22,10 +22,13 @@ pytestmark = pytest.mark.integration
 HOLD = "skills=[{name: hold, objects: [pot], part: lid, handle: right_handle, arm: right}]"
 HOME = "skills=[{name: home, objects: [drawer]}]"
 GOAL = "task.goal=[{object: pot, part: lid, kind: within_closed, value: 0.05}]"
+PRESS = "skills=[{name: hold_pressed, objects: [button_drawer], part: button, arm: left}]"
+CLOSED = "task.goal=[{object: button_drawer, part: drawer, kind: within_closed, value: 0.05}]"
 TASKS = {
     ("close",): ("close_drawer",),
     ("home",): ("open_drawer", HOME, "task.goal=[{object: drawer, part: drawer, kind: within_closed, value: 0.5}]"),
     ("hold",): ("open_pot_held", "object.instance=3", HOLD, GOAL),
+    ("hold_pressed",): ("drawer_by_held_button", PRESS, CLOSED),
     ("open",): ("open_drawer",),
     ("pick", "place"): ("place_can",),
     ("rotate",): ("turn_safe_dial",),

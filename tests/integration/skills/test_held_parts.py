@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.integration.episodes import assert_replays, assert_success, assert_verified, run
+from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.runs.loading import load
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
@@ -43,6 +44,37 @@ def test_a_button_is_pressed_before_the_door_is_led():
     assert_success(record, cfg)
     done = [(skill["name"], skill["part"]) for skill in record.skills if skill["name"] != "artpreplan"]
     assert done == [("close", "door"), ("open", "door")]
+
+
+def test_one_arm_keeps_a_button_pressed_while_the_other_pulls_the_drawer_and_the_episode_replays():
+    cfg = load("drawer_by_held_button", "seed=0")
+    record = run(cfg)
+    assert_success(record, cfg)
+    assert_replays(record, cfg)
+    held, opened = (skill for skill in record.skills if skill["name"] != "artpreplan")
+    assert (held["name"], held["part"], opened["name"], opened["part"]) == ("hold_pressed", "button", "open", "drawer")
+    assert held["arm"] != opened["arm"]
+    button, drawer = (positions(record, "button_drawer", name) for name in ("button", "drawer"))
+    moves = np.flatnonzero(np.diff(drawer) > 1e-4)
+    assert button[moves].max() < 0.5 * button[0]  # the drawer moves only while the button is pressed
+    assert button[-1] == pytest.approx(button[0], abs=1e-3)  # it comes out again
+
+
+def test_a_drawer_is_locked_while_nobody_presses_its_button_and_the_episode_says_so():
+    cfg = load("drawer_by_held_button", "seed=0", "skills.1.ignores_mechanisms=true")
+    record = run(cfg)
+    assert_verified(record, cfg)
+    assert not record.success
+    first = next(skill for skill in record.skills if skill["name"] == "open")
+    assert "button" in first["message"]
+    assert np.abs(positions(record, "button_drawer", "drawer")).max() < 0.01
+
+
+def test_a_robot_with_one_arm_is_refused_where_a_button_must_stay_pressed():
+    with pytest.raises(
+        ConfigError, match=r"'drawer' of 'button_drawer' moves only while 'button' is pressed, and robot"
+    ):
+        run(load("drawer_by_held_button", "robot=franka_panda", "seed=0"))
 
 
 def test_a_childproof_cap_turns_closed_without_a_press():
