@@ -62,10 +62,11 @@ class SceneObject(Module):
             for name in self.joint_names
         }
         stiffness: Mapping[str, float] = {}
-        if self._has_mechanisms and world is not None:
-            from unlatch.objects.acting_mechanisms import spring_drives
+        if self._has_mechanisms:
+            from unlatch.objects import acting_mechanisms as acting  # few objects have any
 
-            drives, stiffness = spring_drives(asset.articulation, asset.model, drives)
+            if world is not None:
+                drives, stiffness = acting.spring_drives(asset.articulation, asset.model, drives)
         if world is not None:
             drives = {
                 name: with_stable_inertia(drive, name, asset.model, dt=world.dt, stiffness=stiffness.get(name, 0.0))
@@ -83,9 +84,7 @@ class SceneObject(Module):
         self._acted_links: dict[str, str] = {}
         self._held: frozenset[str] = frozenset()
         if self._has_mechanisms:
-            from unlatch.objects.acting_mechanisms import ActingMechanisms
-
-            self.mechanisms = ActingMechanisms(body, asset.articulation, asset.model, self.drives)
+            self.mechanisms = acting.ActingMechanisms(body, asset.articulation, asset.model, self.drives)
         self.root_position = Buffer()
         self.root_quat_xyzw = Buffer()
         self.joint_positions = Buffer()

@@ -27,10 +27,9 @@ from unlatch.skills.catalog import SKILLS
 from unlatch.skills.commands import JointMotion, ManipCommand, ManipKind, Phase
 from unlatch.skills.config import HoldCfg, HomeCfg, SkillCfg, StrategyCfg
 from unlatch.skills.context import Failure, FrameSpeeds, SkillContext, SkillTarget, Views
-from unlatch.skills.holding import HoldingSkill
 from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.skills.open import Open
-from unlatch.skills.skill import Skill
+from unlatch.skills.skill import HoldingSkill, Skill
 
 if TYPE_CHECKING:
     from unlatch.skills.close import Close

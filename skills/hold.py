@@ -17,8 +17,7 @@ from unlatch.skills.commands import ManipCommand, ManipKind, Phase
 from unlatch.skills.config import HoldCfg, SkillCfg
 from unlatch.skills.context import Failure, SkillContext
 from unlatch.skills.grasping import EMPTY_GRIPPER_M
-from unlatch.skills.holding import HoldingSkill
-from unlatch.skills.skill import Skill
+from unlatch.skills.skill import HoldingSkill, Skill
 from unlatch.solver.plan import KeyframePlan
 from unlatch.solver.scene import PlanningScene
 from unlatch.solver.setting import PlannerSettingCfg

@@ -10,7 +10,7 @@ from unlatch.simcore.errors import SkillError
 from unlatch.skills.close import Close
 from unlatch.skills.commands import ManipCommand, ManipKind, Phase
 from unlatch.skills.context import Failure
-from unlatch.skills.holding import HoldingSkill
+from unlatch.skills.skill import HoldingSkill
 from unlatch.solver.plan import KeyframePlan
 
 

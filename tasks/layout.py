@@ -253,13 +253,13 @@ class _PlacementDraw:
 
     def beside_others(self, region: RegionCfg) -> Placement:
         """Draws where a free object stands on the table until it meets nothing that is placed already."""
-        from unlatch.tasks.placing import PlacedObject, find_meeting
+        from unlatch.tasks.placing import find_meeting
 
         asset, standing = self._assets[region.object], self._standing()
         on_table = replace(region, height_m=[0.0, 0.0])
         placement, met = self.in_region(on_table), None
         for _ in range(_FREE_TRIES):
-            met = find_meeting(PlacedObject(asset, placement.T_world_root, placement.joint_positions), standing)
+            met = find_meeting(_placed(asset, placement.T_world_root, placement.joint_positions), standing)
             if met is None:
                 return placement
             placement = self.in_region(on_table)
@@ -268,11 +268,11 @@ class _PlacementDraw:
 
     def related(self, relation: RelationCfg) -> Placement:
         """Draws a place in, on or beside another object."""
-        from unlatch.tasks.placing import PlacedObject, find_free_place, find_place_in_region
+        from unlatch.tasks.placing import find_free_place, find_place_in_region
 
         asset = self._assets[relation.object]
         positions, openings = self._draw_openings(asset)
-        item = PlacedObject(asset, Pose.identity(), positions)
+        item = _placed(asset, Pose.identity(), positions)
         beside = partial(find_free_place, ground_m=self._ground_m)
         find = beside if relation.region is None else find_place_in_region
         place = find(relation, item, self._standing(), self._rng, feet_m=_feet_of(asset))
@@ -281,11 +281,9 @@ class _PlacementDraw:
 
     def _find_meeting_stand(self, asset: ObjectAsset, place: Placement) -> str | None:
         """Returns where an object, or a part on its way to the goal, meets the stand, in words; None: nowhere."""
-        from unlatch.tasks.placing import PlacedObject
-
         boxes = () if self._stand is None else self._stand.boxes[1:]
         for name, opening, positions in self._openings_passed(asset, place.joint_positions):
-            item = PlacedObject(asset, place.T_world_root, positions)
+            item = _placed(asset, place.T_world_root, positions)
             for box in boxes:
                 if item.meets(box.bounds - np.array(box.position), box.T_world_box, _STAND_GAP_M):
                     where = f"'{asset.name}'" if name is None else f"'{name}' of '{asset.name}', open by {opening:.2f},"
@@ -311,10 +309,8 @@ class _PlacementDraw:
                 yield part.name, float(opening), {**positions, part.joint: position}
 
     def _standing(self) -> dict[str, PlacedObject]:
-        from unlatch.tasks.placing import PlacedObject
-
         placed = self.placements.items()
-        return {n: PlacedObject(self._assets[n], item.T_world_root, item.joint_positions) for n, item in placed}
+        return {n: _placed(self._assets[n], item.T_world_root, item.joint_positions) for n, item in placed}
 
     def _draw_openings(self, asset: ObjectAsset) -> tuple[dict[str, float], dict[str, float]]:
         """Returns the start positions of an object's joints [rad or m] and the drawn openings."""
@@ -362,6 +358,12 @@ def _plinth_box(
             size, middle = _clear_of(size, middle, corners[:, :2])
     middle_obj = np.array([*middle, low[2] - _FEET_M - 0.5 * height_m])
     return (float(size[0]), float(size[1]), float(height_m)), Pose(T_world_root.R, T_world_root @ middle_obj)
+
+
+def _placed(asset: ObjectAsset, T_world_root: Pose, positions: Mapping[str, float]) -> PlacedObject:
+    from unlatch.tasks.placing import PlacedObject
+
+    return PlacedObject(asset, T_world_root, positions)
 
 
 def _swept_below(asset: ObjectAsset) -> list[tuple[PartKind, Array]]:

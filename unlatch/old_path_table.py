@@ -45,6 +45,7 @@ GONE = {
     "unlatch.skills.contract.context": "unlatch.skills",
     "unlatch.skills.contract.failure": "unlatch.skills",
     "unlatch.skills.contract.skill": "unlatch.skills",
+    "unlatch.skills.holding": "unlatch.skills",
     "unlatch.solver.diagnosis.diagnosis": "unlatch",
     "unlatch.solver.goal": "unlatch.solver",
     "unlatch.solver.goal.goal_solver": "unlatch.solver",

@@ -8,12 +8,13 @@ from benchmarks.code_size import Loaded, run_episode
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
-MOST_MODULES, MOST_LINES = 155, 36_700
+MOST_MODULES, MOST_LINES = 155, 37_150
 """Of our own modules. The aims are 220 and 28,000; what has come down does not go up again, except for what makes
 episodes better: a part is led until it has arrived, and a record is computed at its end (500 lines); short arms
 take fine steps, and weak grips are named (150 lines); shapes of robots are kept in the cache (60 lines),
 what policy servers observe is configured (30 lines), motions flow into each other (280 lines), and parts hold each
-other by mechanisms, of which an episode without any loads what the public module `objects` names (1,300 lines)."""
+other by mechanisms, of which an episode without any loads what the public module `objects` names (1,300 lines); arms stand on
+stands (450 lines)."""
 SIDE_PRODUCTS = (
     "unlatch.configs.derived_request",
     "unlatch.configs.derived_task",

@@ -20,8 +20,7 @@ from unlatch.skills.catalog import SKILLS
 from unlatch.skills.commands import JointMotion, ManipCommand, ManipKind, Phase
 from unlatch.skills.config import StageSequences, stages_of
 from unlatch.skills.context import Failure, earliest
-from unlatch.skills.holding import HoldingSkill
-from unlatch.skills.skill import Skill
+from unlatch.skills.skill import HoldingSkill, Skill
 from unlatch.solver.motion import is_timed_motion_clear
 from unlatch.solver.plan import PlanBudget
 from unlatch.solver.timing import join_motions

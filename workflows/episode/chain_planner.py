@@ -17,9 +17,8 @@ from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.config import SkillCfg
 from unlatch.skills.context import Failure, SkillContext
-from unlatch.skills.holding import HoldingSkill
 from unlatch.skills.layout_search import LayoutSearchCfg, layout_search_of
-from unlatch.skills.skill import Skill, check_commands
+from unlatch.skills.skill import HoldingSkill, Skill, check_commands
 from unlatch.solver.plan import PlanBudget
 from unlatch.solver.setting import FollowJointCfg
 from unlatch.tasks.layout import Layout

@@ -21,7 +21,7 @@ from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.success_rules import MAX_SETTLE_CHANGE_M, MAX_SETTLE_CHANGE_RAD, MAX_SETTLE_SHARE
 from unlatch.simcore.urdf.model import movable_joints
 from unlatch.skills.catalog import SKILLS
-from unlatch.skills.holding import moves_part
+from unlatch.skills.skill import moves_part
 from unlatch.tasks.task import TaskCfg
 
 TAKEOVER = "takeover"

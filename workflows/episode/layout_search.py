@@ -23,9 +23,8 @@ from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.config import StageSequences, stages_of
 from unlatch.skills.context import Failure
-from unlatch.skills.holding import HoldingSkill
 from unlatch.skills.layout_search import LayoutSearchCfg
-from unlatch.skills.skill import Skill
+from unlatch.skills.skill import HoldingSkill, Skill
 from unlatch.solver.plan import KeyframePlan, PlanBudget
 from unlatch.tasks.layout import Layout
 from unlatch.workflows.episode.chain_planner import ChainPlanner, PlannedSkill

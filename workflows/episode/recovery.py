@@ -15,11 +15,10 @@ from unlatch.simcore.recording.success_rules import (
 from unlatch.simcore.rng import stream
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.context import Failure
-from unlatch.skills.holding import HoldingSkill
 from unlatch.skills.pick import Pick
 from unlatch.skills.place import Place
 from unlatch.skills.recovery import RepeatableSkill, StepBack
-from unlatch.skills.skill import Skill
+from unlatch.skills.skill import HoldingSkill, Skill
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.skill_run import ArmQueue, SkillRun
 

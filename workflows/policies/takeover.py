@@ -21,9 +21,8 @@ from unlatch.simcore.rng import stream
 from unlatch.skills.articulation import ArticulationSkill
 from unlatch.skills.commands import Phase
 from unlatch.skills.config import SkillCfg
-from unlatch.skills.holding import HoldingSkill
 from unlatch.skills.recovery import StepBack
-from unlatch.skills.skill import Skill
+from unlatch.skills.skill import HoldingSkill, Skill
 from unlatch.solver.setting_reader import read_scene
 from unlatch.solver.term import PointRow
 from unlatch.workflows.episode.attempt import Attempt
