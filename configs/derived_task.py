@@ -17,7 +17,7 @@ import numpy as np
 
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.schema import EpisodeCfg, part_of_skill
-from unlatch.objects.annotation import SPOT, Part, PartKind
+from unlatch.objects.annotation import Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset, front_frame
 from unlatch.objects.config import ObjectCfg
 from unlatch.robots.description import ArmCfg, RobotCfg
@@ -28,6 +28,7 @@ from unlatch.skills.catalog import DERIVABLE_SKILLS, SKILLS, derivable_skill
 from unlatch.skills.config import HoldCfg, HomeCfg, SkillCfg, StrategyCfg, part_acted_on
 from unlatch.skills.grasping import needs_turns
 from unlatch.skills.hold import hold_setting
+from unlatch.skills.hold_pressed import arms_side_by_side
 from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.skills.mechanism_steps import is_sprung, move_by_skill, steps_before
 from unlatch.skills.strategies.hand_fit import HandFit
@@ -527,7 +528,7 @@ def _walk_chain(
             for step in steps_before(asset, part, now):
                 made = replace(entry, name=step.skill, part=step.part, opening=step.opening, language=[], order=[])
                 if step.is_kept:
-                    arm, other = _arms_side_by_side(cfg.robot, asset, part, asset.articulation.part(step.part))
+                    arm, other = arms_side_by_side(cfg.robot, asset, part, asset.articulation.part(step.part))
                     made = replace(made, name="hold_pressed", arm=other, stage=stage)
                     entry = replace(entry, arm=arm, stage=stage)
                 yield made, None
@@ -537,29 +538,6 @@ def _walk_chain(
 
 def _next_stage(cfg: EpisodeCfg) -> int:
     return 1 + max((entry.stage for entry in cfg.skills if entry.stage is not None), default=-1)
-
-
-def _arms_side_by_side(robot: RobotCfg, asset: ObjectAsset, part: Part, button: Part) -> tuple[str, str]:
-    """Returns the arms that move a part and that press a button meanwhile: the one on the side of the button presses.
-
-    The object faces the robot, so what lies on its left, as it is seen from the front, is on the left of the robot.
-
-    Raises:
-        ConfigError: The robot has one arm.
-    """
-    if len(robot.arms) < 2:
-        raise ConfigError(
-            f"'{part.name}' of '{asset.name}' moves only while '{button.name}' is pressed, and robot '{robot.name}' "
-            "has one arm. Expected two: one presses, the other moves the part. Choose robot=dual_panda.",
-            key="robot",
-        )
-    rest = asset.rest_positions
-
-    def y_m(each: Part) -> float:
-        return float((asset.model.link_pose(each.link, rest) @ each.keypoint(SPOT).xyz)[1])
-
-    left, right = sorted(arm.name for arm in robot.arms[:2])
-    return (left, right) if y_m(button) >= y_m(part) else (right, left)
 
 
 def fill_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:

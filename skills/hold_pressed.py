@@ -6,7 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from unlatch.simcore.errors import SkillError
+from unlatch.objects.annotation import SPOT, Part
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.robots.description import RobotCfg
+from unlatch.simcore.errors import ConfigError, SkillError
 from unlatch.skills.close import Close
 from unlatch.skills.commands import ManipCommand, ManipKind, Phase
 from unlatch.skills.context import Failure
@@ -65,3 +68,26 @@ class HoldPressed(HoldingSkill, Close):
         if has_let_go or (not self.commands and self.is_touched):
             return None
         return self.make_failure("not_reached", f"No finger presses '{self.part.name}' of '{self.object_name}'")
+
+
+def arms_side_by_side(robot: RobotCfg, asset: ObjectAsset, part: Part, button: Part) -> tuple[str, str]:
+    """Returns the arms that move a part and that press a button meanwhile: the one on the side of the button presses.
+
+    The object faces the robot, so what lies on its left, as it is seen from the front, is on the left of the robot.
+
+    Raises:
+        ConfigError: The robot has one arm.
+    """
+    if len(robot.arms) < 2:
+        raise ConfigError(
+            f"'{part.name}' of '{asset.name}' moves only while '{button.name}' is pressed, and robot '{robot.name}' "
+            "has one arm. Expected two: one presses, the other moves the part. Choose robot=dual_panda.",
+            key="robot",
+        )
+    rest = asset.rest_positions
+
+    def y_m(each: Part) -> float:
+        return float((asset.model.link_pose(each.link, rest) @ each.keypoint(SPOT).xyz)[1])
+
+    left, right = sorted(arm.name for arm in robot.arms[:2])
+    return (left, right) if y_m(button) >= y_m(part) else (right, left)
