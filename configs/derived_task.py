@@ -523,12 +523,16 @@ def _walk_chain(
             continue
         asset, now = assets[entry.objects[0]], positions[entry.objects[0]]
         is_alone = entry.stage is None and entry.planner_setting.derived and not entry.ignores_mechanisms
-        if adds_steps and is_alone and kind != "close":
+        if adds_steps and is_alone:
             stage = _next_stage(cfg) + index
-            for step in steps_before(asset, part, now):
+            # what is open is pushed past latches; what is locked at every opening needs its button
+            asked = [step for step in steps_before(asset, part, now) if step.is_kept or kind != "close"]
+            for step in asked:
                 made = replace(entry, name=step.skill, part=step.part, opening=step.opening, language=[], order=[])
                 if step.is_kept:
                     arm, other = arms_side_by_side(cfg.robot, asset, part, asset.articulation.part(step.part))
+                    if entry.arm == other:
+                        arm, other = other, arm
                     made = replace(made, name="hold_pressed", arm=other, stage=stage)
                     entry = replace(entry, arm=arm, stage=stage)
                 yield made, None

@@ -43,7 +43,7 @@ from unlatch.solver.setting import PlannerSettingCfg
 from unlatch.solver.setting_reader import find_misfit_motions
 from unlatch.tasks.language import FIELDS
 from unlatch.tasks.layout import TABLE, plinth_name
-from unlatch.tasks.stand import GROUND, StandCfg
+from unlatch.tasks.stand import GROUND, STAND_PARTS, StandCfg
 from unlatch.tasks.task import GoalCfg, GoalKind, OpennessCfg, RegionCfg, RelationCfg, TaskCfg, order_relations
 
 MAX_REPLANS = 20
@@ -233,7 +233,9 @@ def _check_robot(cfg: EpisodeCfg) -> None:
 
 def _check_objects(cfg: EpisodeCfg) -> None:
     places_of = [("object", cfg.object), *((f"objects[{i}]", o) for i, o in enumerate(cfg.objects))]
-    taken = {TABLE: "the table", GROUND: "the floor below a stand", cfg.robot.name: "the robot"}
+    taken = {TABLE: "the table", cfg.robot.name: "the robot"}
+    if cfg.stand.is_used:
+        taken |= {GROUND: "the floor below the stand", **dict.fromkeys(STAND_PARTS, "a part of the stand")}
     for _, item in places_of:
         taken[plinth_name(item.name)] = f"the box that '{item.name}' may stand on"
     names: list[str] = []

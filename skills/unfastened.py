@@ -11,6 +11,8 @@ from unlatch.simcore.geometry import Pose, unit
 _AHEAD_M, _ABOVE_M = 0.003, 0.010
 """Place of the axis about which a lid is led, in front of its hinge and above it: our own choice. At 2 cm above, the
 box slides by 2 cm."""
+_LEVEL = 0.7
+"""Least sine of the angle between the hinge and the vertical at which the lid opens upwards."""
 
 
 def pull_offset(asset: ObjectAsset, part: Part, T_world_root: Pose) -> np.ndarray:
@@ -24,6 +26,9 @@ def pull_offset(asset: ObjectAsset, part: Part, T_world_root: Pose) -> np.ndarra
         return np.zeros(3)
     T_root_link = asset.model.link_pose(part.link, asset.articulation.closed_positions())
     up = T_world_root.R[2]  # in the root frame
-    along = unit(np.cross(up, T_root_link.rotate(np.array(asset.model.joints[part.joint].axis))))
+    across = np.cross(up, T_root_link.rotate(np.array(asset.model.joints[part.joint].axis)))
+    if np.linalg.norm(across) < _LEVEL:  # the box has toppled
+        return np.zeros(3)
+    along = unit(across)
     ahead = along * np.sign(along @ T_root_link.rotate(part.keypoint("articulated_object_head").xyz))
     return T_world_root.rotate(_AHEAD_M * ahead + _ABOVE_M * up)

@@ -21,6 +21,8 @@ Array = np.ndarray
 
 GROUND = "ground"
 """Name of the body that objects stand on where the arm has a stand; no object may have it."""
+STAND_PARTS = tuple(f"stand_{name}" for name in ("plate", "bed", "column", "head"))
+"""Names of the other boxes of stands."""
 _GROUND_M = (6.0, 6.0, 0.1)
 _GROUND_MIDDLE_M = (0.5, 0.0)
 """Size of the floor, and its middle in x and y [m]."""

@@ -148,7 +148,7 @@ def check_record(record: EpisodeRecord, derive: Callable[[EpisodeRecord], Criter
     except MISFITS as exc:
         reason = exc.message if isinstance(exc, UnlatchError) else f"{type(exc).__name__}: {exc}."
         if isinstance(exc, KeyError):
-            named = " and ".join(_find_text(exc.args[0], record.to_json())) or "another value"
+            named = " and ".join(_find_text(exc.args[0] if exc.args else "", record.to_json())) or "another value"
             reason = f"there is no {exc} in {EPISODE_FILE} or {STATE_FILE}, which {named} of {EPISODE_FILE} needs."
         return messages or [f"it cannot be checked, because its values do not fit together: {reason}"]
 

@@ -229,6 +229,8 @@ class ObservedScene:
     """Kinds of skills that move an arm, in the order of the column `skill`."""
     motionless_skills: tuple[str, ...]
     """Skills that move nothing and end at once; the next skill counts in their place."""
+    counted_as: Mapping[str, str]
+    """Skills that count as another one in the column `skill`."""
     keypoints: tuple[str, ...]
     """Names of the keypoints that every part has."""
     part_kinds: tuple[str, ...]

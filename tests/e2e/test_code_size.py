@@ -13,8 +13,8 @@ MOST_MODULES, MOST_LINES = 155, 37_150
 episodes better: a part is led until it has arrived, and a record is computed at its end (500 lines); short arms
 take fine steps, and weak grips are named (150 lines); shapes of robots are kept in the cache (60 lines),
 what policy servers observe is configured (30 lines), motions flow into each other (280 lines), and parts hold each
-other by mechanisms, of which an episode without any loads what the public module `objects` names (1,300 lines); arms stand on
-stands (450 lines)."""
+other by mechanisms, of which an episode without any loads what the public module `objects` names (1,300 lines); arms
+stand on stands (450 lines)."""
 SIDE_PRODUCTS = (
     "unlatch.configs.derived_request",
     "unlatch.configs.derived_task",

@@ -20,8 +20,10 @@ from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.world import World
 from unlatch.tasks.layout import Layout
 from unlatch.tasks.stand import StandCfg, StandKind
+from unlatch.workflows.episode import visual_views
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.scene import arm_model
+from unlatch.workflows.runs.code_versions import header_of
 from unlatch.workflows.runs.replay import ReplayMode, replay_deviation
 from unlatch.workflows.runs.runner import EpisodeRunner
 from unlatch.workflows.viewing.recorded_scene import fixed_bodies
@@ -96,6 +98,29 @@ def test_objects_and_rooms_stand_on_the_floor_below_the_stand(shown: Episode) ->
     floors = [body for body in world.scenery.values() if body.semantic_class == "floor"]
     assert [float(body.root_pose().p[2]) for body in floors] == [pytest.approx(stand.floor_z_m, abs=1e-3)]
     assert not any(body.semantic_class in ("table", "robot_mount") for body in world.scenery.values())
+
+
+def test_the_cover_of_a_plinth_is_where_the_plinth_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The room is built at its own height, and then moved by `lift_m`."""
+    covered = []
+    monkeypatch.setattr(visual_views, "cover_plinth", lambda room, _, T: covered.append(T.p + room.lift_m))
+    cfg = unlatch.load("drawer_by_held_button", "stand=pedestal", "scenery=kitchen", "~skills.0", seed=3)
+    with World(cfg.world, visuals=True) as world, BulletCollisionChecker() as checker:
+        Episode(cfg, 0, world, checker).reset()
+        (plinth,) = (body.root_pose().p for body in world.bodies.values() if body.semantic_class == "plinth")
+    assert covered == [pytest.approx(plinth)]
+
+
+def test_only_an_arm_on_a_stand_has_one_in_the_header_of_its_data_set() -> None:
+    """A data set of a version without stands is continued."""
+    assert "stand" not in header_of(unlatch.load("open_drawer"))["config"]
+    assert header_of(unlatch.load("open_drawer", "stand=pedestal"))["config"]["stand"]["kind"] == "pedestal"
+
+
+def test_names_of_parts_of_a_stand_are_taken_only_where_there_is_one() -> None:
+    unlatch.load("open_drawer", "object.name=stand_head")
+    with pytest.raises(ConfigError, match="a part of the stand has that name"):
+        unlatch.load("open_drawer", "object.name=stand_head", "stand=pedestal")
 
 
 def test_a_robot_with_a_body_of_its_own_has_no_stand() -> None:

@@ -26,6 +26,11 @@ def test_a_lid_is_led_about_an_axis_above_its_hinge_and_on_the_side_of_its_edge(
     assert offset(category, part, Pose.identity()) == pytest.approx(expected, abs=1e-9)
 
 
+def test_the_lid_of_a_toppled_box_is_led_about_its_hinge():
+    toppled = Pose.from_rpy((0.0, 0.0, 0.0), (np.pi / 2, 0.0, 0.0))
+    assert offset("light_box", "lid", toppled) == pytest.approx(np.zeros(3))
+
+
 def test_the_axis_turns_with_the_object():
     turned = Pose(np.array([[-1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]]), np.array([0.5, 0.0, 0.1]))
     assert offset("light_box", "lid", turned) == pytest.approx((-0.003, 0.0, 0.010), abs=1e-9)

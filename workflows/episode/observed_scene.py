@@ -108,6 +108,8 @@ def _bound_part(part: Part, model: UrdfModel, R_link_part: Array) -> tuple[Array
 
 SKILL_KINDS = ("open", "close", "rotate", "hold", "pick", "place", "home")
 """Skills that move an arm, in the order of the column `skill`. A skill of a plugin has no number there."""
+COUNTED_AS = {"hold_pressed": "hold"}
+"""Skills that count as another one in the column `skill`."""
 
 MOTIONLESS = "artpreplan"
 """The skill that only searches for a layout."""
@@ -129,6 +131,7 @@ def observed_scene(robot: RobotCfg, assets: Callable[[], Mapping[str, ObjectAsse
         bases={arm.name: base_of(robot, arm) for arm in robot.arms},
         skills=SKILL_KINDS,
         motionless_skills=(MOTIONLESS,),
+        counted_as=COUNTED_AS,
         keypoints=KEYPOINT_NAMES,
         part_kinds=tuple(kind.name for kind in PartKind),
         grip_types=tuple(kind.name for kind in HandleType),

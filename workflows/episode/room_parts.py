@@ -355,14 +355,14 @@ class RoomBuilder:
         self._parts.setdefault((kind, material), []).append((mesh, uvs[mesh.faces]))
 
     @property
-    def _lift(self) -> Array:
+    def lift_m(self) -> Array:
         """(3,) how far all parts are moved, so that the floor has its height [m]."""
         up = 0.0 if self._floor_z_m is None else self._floor_z_m + _COVER_M - self.own_floor_z_m
         return np.array([0.0, 0.0, up])
 
     def build(self, world: World) -> None:
         """Adds all parts to a world with visual shapes, one body for each class and material."""
-        lift = Pose.from_translation(self._lift)
+        lift = Pose.from_translation(self.lift_m)
         for number, ((kind, material), parts) in enumerate(self._parts.items()):
             triangles = np.concatenate([mesh.triangles for mesh, _ in parts])
             mesh = TriangleMesh(triangles.reshape(-1, 3), np.arange(3 * len(triangles)).reshape(-1, 3))

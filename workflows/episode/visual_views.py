@@ -121,7 +121,8 @@ def _build(scene: EpisodeScene, scenery: Scenery, seed: int) -> Light | None:
     _add_mounts(scene, room, STEEL)
     for body in scene.world.bodies.values():
         if body.semantic_class == PLINTH:
-            cover_plinth(room, body.visual_shapes[0].size, body.root_pose())
+            T_room_plinth = Pose.from_translation(-room.lift_m) @ body.root_pose()
+            cover_plinth(room, body.visual_shapes[0].size, T_room_plinth)
     room.build(scene.world)
     return light
 

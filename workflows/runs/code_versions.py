@@ -182,6 +182,8 @@ def header_of(cfg: EpisodeCfg) -> dict[str, Any]:
         del item["cache_dir"]
         item["root"] = None
     config["randomization"] = plain(cfg.randomization.to_dict())
+    if not cfg.stand.is_used:  # sets of versions without stands are continued
+        del config["stand"]
     header = {"config": config, "versions": versions_of(COMPARED_DISTRIBUTIONS)}
     sets = {name: found for name, item in cfg.all_objects().items() if (found := describe_object_set(item))}
     return {**header, "objects": sets} if sets else header

@@ -209,6 +209,7 @@ class ArmColumns:
             next((part.skill for part in self.acted[index:] if part.skill not in scene.motionless_skills), "")
             for index in self._indices()
         ]
+        asked = [scene.counted_as.get(kind, kind) for kind in asked]
         values = np.array([[float(kind == each) for each in kinds] for kind in asked])
         return Column(prefix_names(f"{self.arm}.skill", kinds), values)
 

@@ -1,9 +1,13 @@
 """Episodes with parts that mechanisms hold: the right order opens them, a wrong one does not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from tests.integration.episodes import assert_replays, assert_success, assert_verified, run
+from unlatch.configs.derived_task import with_mechanism_steps
+from unlatch.objects import load_object
 from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.runs.loading import load
 
@@ -68,6 +72,16 @@ def test_a_drawer_is_locked_while_nobody_presses_its_button_and_the_episode_says
     first = next(skill for skill in record.skills if skill["name"] == "open")
     assert "button" in first["message"]
     assert np.abs(positions(record, "button_drawer", "drawer")).max() < 0.01
+
+
+@pytest.mark.parametrize("arm", ["left", "right"])
+def test_a_stated_arm_moves_the_part_and_the_other_one_presses(arm: str):
+    cfg = load("drawer_by_held_button", "seed=0")
+    assets = {"button_drawer": load_object(cfg.object, rng=np.random.default_rng(0))}
+    stated = replace(cfg, skills=[replace(entry, arm=arm) if entry.name == "open" else entry for entry in cfg.skills])
+    arms = {entry.name: entry.arm for entry in with_mechanism_steps(stated, assets).skills}
+    assert arms["open"] == arm
+    assert arms["hold_pressed"] == {"left": "right", "right": "left"}[arm]
 
 
 def test_a_robot_with_one_arm_is_refused_where_a_button_must_stay_pressed():

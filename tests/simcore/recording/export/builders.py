@@ -120,6 +120,7 @@ def scene_of(base: Pose) -> ObservedScene:
         bases={"left": base, "right": base},
         skills=("open", "close", "rotate", "hold", "pick", "place", "home"),
         motionless_skills=("search",),
+        counted_as={"hold_pressed": "hold"},
         keypoints=("head", "tail"),
         part_kinds=tuple(kind.name for kind in PartKind),
         grip_types=tuple(kind.name for kind in HandleType),
