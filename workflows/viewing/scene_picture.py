@@ -98,12 +98,14 @@ class DrawnScene:
         state = self.episode.scene.state_tree.state_dict()
         return {key.split(".", 2)[2]: np.asarray(p) for key, p in state.items() if key.startswith("keypoints.")}
 
-    @staticmethod
-    def region_outline(region: RegionCfg) -> Array:
-        """Returns the corners (5, 3) of a region on the table in the world frame, the first one twice [m]."""
+    def region_outline(self, region: RegionCfg) -> Array:
+        """Returns the corners (5, 3) of a region on the table or floor in the world frame, the first one twice [m]."""
         (x, y), (dx, dy) = region.center_m, region.half_extent_m
+        stand, z = self.episode.scene.stand, 0.0
+        if stand is not None:
+            y, z = y - stand.along_m, stand.floor_z_m
         corners = [(x - dx, y - dy), (x + dx, y - dy), (x + dx, y + dy), (x - dx, y + dy), (x - dx, y - dy)]
-        return np.array([(*corner, 0.002) for corner in corners])
+        return np.array([(*corner, z + 0.002) for corner in corners])
 
     def description(self) -> list[str]:
         """Returns the drawn values of this episode, one line per object."""
