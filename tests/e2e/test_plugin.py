@@ -37,15 +37,15 @@ def run(environment: Path, commands: Commands, tmp_path: Path) -> Callable[..., 
     return run_line
 
 
-def test_from_nothing_to_a_recorded_episode_by_five_commands(run: Callable[..., str], tmp_path: Path):
-    page = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
-    lines = re.search(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[1].strip().splitlines()
-    assert len(lines) == 5
+def test_from_nothing_to_a_recorded_episode_by_four_commands(run: Callable[..., str], tmp_path: Path):
+    page = (ROOT / "docs" / "skills.md").read_text(encoding="utf-8")
+    lines = re.search(r"^```bash\n(unlatch new skill nudge\n.*?)^```$", page, re.MULTILINE | re.DOTALL)[1].splitlines()
+    assert len(lines) == 4
     said = [run(f"{line} pictures=0 workers=2" if " collect " in line else line) for line in lines]
-    assert "wiggle" in said[2]
-    assert "2 of 2 episodes done" in said[3]
-    assert (tmp_path / "data" / "wiggle").is_dir()
-    run("pytest -q -p no:cacheprovider wiggle/tests")
+    assert "1 of 1 episodes done" in said[2]
+    assert "nudge" in run("unlatch list skills")
+    assert (tmp_path / "data" / "nudge").is_dir()
+    run("pytest -q -p no:cacheprovider nudge/tests")
 
 
 @pytest.mark.heavy

@@ -198,6 +198,7 @@ def snapshot(scene, T_world_base):
     joint = SimpleNamespace(prismatic=False, axis=T_base_link.inverse().rotate(scene.joint.axis), **limits)
     skill.object = SimpleNamespace(
         seen_frames=lambda part: frames,
+        can_move=False,
         asset=SimpleNamespace(R_obj_peer=np.eye(3), articulation=SimpleNamespace(mechanisms={}), model=None),
         pose_error=PoseEstimateError([("door", name) for name in scene.keypoints], joints=["hinge"]),
         body=SimpleNamespace(joint=lambda name: joint),
