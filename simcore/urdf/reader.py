@@ -316,7 +316,9 @@ def read_urdf(path: Path | str, *, packages: bool = True, meshes_anywhere: bool 
     named = [mesh.get("filename", "") for mesh in root.iter("mesh")] if packages else []
     known = mesh_paths(file, named, where=str(file)) if meshes_anywhere else {}
     folder = file.parent if meshes_anywhere else asset_folder(file, named, where=str(file))
-    materials = {material.get("name", ""): material for material in root.findall("material")}
+    # a colour that a link states goes for later links, too
+    coloured = [material for material in root.iter("material") if material.find("color") is not None]
+    materials = {material.get("name", ""): material for material in (*coloured, *root.findall("material"))}
     reader = _UrdfReader(file, materials, folder, packages=packages, paths=known)
     links = [reader.read_link(element) for element in root.findall("link")]
     joints = [reader.read_joint(element) for element in root.findall("joint")]

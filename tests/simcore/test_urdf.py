@@ -419,3 +419,11 @@ def test_the_home_folder_and_its_parents_are_no_packages(urdf, monkeypatch):
 def test_packages_are_refused_if_files_must_be_beside_the_urdf(urdf):
     with pytest.raises(AssetError, match="is not a path relative to the asset's folder"):
         read_urdf(names(urdf, "package://shelf/meshes/a.obj"), packages=False)
+
+
+def test_a_colour_that_a_visual_states_goes_for_later_ones_of_its_name(tmp_path: Path):
+    visual = '<visual><geometry><box size="1 1 1"/></geometry><material name="wood">{}</material></visual>'
+    links = visual.format('<color rgba="0.5 0.4 0.3 1"/>') + visual.format("")
+    path = tmp_path / "two.urdf"
+    path.write_text(f'<robot name="two"><link name="body">{links}</link></robot>')
+    assert [shape.rgba for shape in read_urdf(path).links["body"].visuals] == [(0.5, 0.4, 0.3, 1.0)] * 2

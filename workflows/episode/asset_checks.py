@@ -218,11 +218,16 @@ def check_assets(cfg: EpisodeCfg, *, number: int = 0) -> None:
     check_robot(cfg.robot, object_friction=OBJECT_FRICTION)
     rng = EpisodeStreams(episode_seed(cfg.seed, number))["layout"]
     assets = {name: _load_example(item, rng, number) for name, item in cfg.all_objects().items()}
-    with naming_drawn_object(cfg.object, assets[cfg.object.name], error=ConfigError):
-        if cfg.robot.scale != 1.0 or cfg.task.derived is not None:
-            from unlatch.configs.derived_task import fill_derived_task, scaled_task
+    is_derived = cfg.robot.scale != 1.0 or cfg.task.derived is not None
+    has_mechanisms = any(asset.articulation.mechanisms for asset in assets.values())
+    if is_derived or has_mechanisms:
+        from unlatch.configs.derived_task import fill_derived_task, scaled_task, with_mechanism_steps
 
-            cfg = fill_derived_task(scaled_task(cfg, assets), assets)
+        if is_derived:
+            with naming_drawn_object(cfg.object, assets[cfg.object.name], error=ConfigError):
+                cfg = fill_derived_task(scaled_task(cfg, assets), assets)
+        if has_mechanisms:
+            with_mechanism_steps(cfg, assets)  # raises where the robot lacks an arm
     for problem in chain.from_iterable(joint_problems(asset) for asset in assets.values()):
         raise problem
     for index, opening in enumerate(cfg.task.openness):
