@@ -94,6 +94,7 @@ def _add_button(
     edge: Sequence[float] | None = None,
     frame: PanelFrame = DRAWER_FRONT,
     rgba: tuple[float, float, float, float] = CHROME,
+    stem_m: float = 0.007,
 ) -> None:
     """Adds a sprung button; it stands out by its travel, and by 3 mm where it is pressed.
 
@@ -106,11 +107,12 @@ def _add_button(
         edge: (3,) see `Assembly.add_part`.
         frame: That of the face in which it lies: the front.
         rgba: Its colour.
+        stem_m: How far its looks go on behind its face [m].
     """
     button = PanelBuilder("button", frame)
     out, (width, height) = 0.003, half
     button.box("button", (-height, -width, 0.0003), (height, width, out), rgba=rgba)
-    button.visual.box("stem", (-height, -width, -0.007), (height, width, 0.0003), rgba=rgba)
+    button.visual.box("stem", (-height, -width, -stem_m), (height, width, 0.0003), rgba=rgba)
     # how a hand lies at it; nothing of it fits between fingers
     grip = PanelGrip(Handle(HandleType.none, np.zeros(3), None), frame.at(0.0, 0.0, out), frame)
     motion = PartMotion(PartKind.slider, "body", at, frame.out, travel_m, friction=1.0, damping=2.0)
@@ -276,7 +278,9 @@ def _build_button_drawer(assembly: Assembly, p: Drawn) -> None:
     drawer, top = assembly.parts["drawer"].joint, round(p.feet_m + p.front_height_m + 2 * p.wall_m, 6)
     at = (p.depth_m / 2 - 0.06, -p.button_side * p.button_share * p.width_m / 2, top)
     half = (p.button_m, p.button_m)
-    _add_button(assembly, at, half, travel_m=p.button_travel_m, force_n=p.button_force_n, frame=LID_BEHIND)
+    _add_button(
+        assembly, at, half, travel_m=p.button_travel_m, force_n=p.button_force_n, frame=LID_BEHIND, stem_m=0.004
+    )
     pressed = (-1e-4, round(0.4 * p.button_travel_m, 6))
     assembly.mechanisms["lock"] = Interlock(joint=drawer, by=assembly.parts["button"].joint, range=pressed)
 

@@ -44,7 +44,7 @@ HASHES = {
     "bowl": ("31eed6cc24acb29d", "a3d487c253dce374"),
     "box": ("072b0fc5fef88a92", "a5c7f49288ce3780"),
     "breaker": ("1a30ab1bcce7b908", "93dab99b3f3c61f8"),
-    "button_drawer": ("6df5932aaaac9dfb", "9cdffc8744c4ff52"),
+    "button_drawer": ("ba88d401f6b62d5c", "0ec62ff92e73aa2e"),
     "button_microwave": ("d3e2853f893e9708", "dc5fc324102c2ee9"),
     "cabinet": ("831f65af80d05fbf", "0d842ec0e2e84c96"),
     "can": ("c66636950043572e", "17e155703f736c4a"),
