@@ -316,6 +316,8 @@ def with_stable_inertia(
         stiffness: Sum of the stiffnesses that act on the joint [N m/rad or N/m].
     """
     least = max(stiffness * (dt / _STABLE_PHASE) ** 2, drive.damping * dt / _STABLE_PHASE)
+    if least <= drive.armature:
+        return drive
     return replace(drive, armature=max(drive.armature, least - moved_inertia(joint, model)))
 
 

@@ -107,7 +107,7 @@ def _add_button(
         edge: (3,) see `Assembly.add_part`.
         frame: That of the face in which it lies: the front.
         rgba: Its colour.
-        stem_m: How far its looks go on behind its face [m].
+        stem_m: Depth of its visual shape behind its face [m].
     """
     button = PanelBuilder("button", frame)
     out, (width, height) = 0.003, half

@@ -322,9 +322,10 @@ def main(words: list[str]) -> int:
     then = select(file, parts, {job.name for job in jobs} if settings.match else None, missing)
     here = machine == describe_here()
     if settings.write:
-        is_whole = len(parts) + bool(settings.match) == len(PARTS)
+        is_whole = len(parts) == len(PARTS) and not settings.match
         if not (here or is_whole or all(map(same_everywhere, now.keys() | then.keys()))):
-            print(f"{FILE.name} was made on another machine. Write it without only= and match=, or only=texts.")
+            print(f"{FILE.name} was made on another machine, and a part of it cannot be written on this one.")
+            print("Leave out only= and match= to write all of it, or write only=texts.")
             return _DIFFERS
         made_on = describe_here() if is_whole else machine  # other parts stay those of the machine that made them
         write_hashes(FILE, made_on, {name: file[name] for name in file.keys() - then.keys()} | now)
