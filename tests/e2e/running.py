@@ -94,10 +94,11 @@ def _forget_plugins() -> None:
 
 
 def _forget_modules(names: set[str], *folders: Path) -> None:
-    """Lets modules below folders be imported anew."""
+    """Lets modules below folders be imported anew, and those of packages that another test has installed."""
     for name in names:
         file = getattr(sys.modules[name], "__file__", None)
-        if file and any(Path(file).is_relative_to(folder) for folder in folders):
+        ours = file and any(Path(file).is_relative_to(place) for place in (ROOT, sys.prefix, sys.base_prefix))
+        if file and (not ours or any(Path(file).is_relative_to(folder) for folder in folders)):
             del sys.modules[name]
 
 
