@@ -151,16 +151,13 @@ def _add_microwave_window(panel: PanelBuilder, p: Drawn, door: Door) -> None:
     panel.visual.box("seal", low, high, rgba=_MICROWAVE_DARK)
 
 
-def _paint_case(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> None:
+def paint_case(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> None:
+    """Gives an object the texture of its case."""
     assembly.set_texture(sheet_texture, p.colour)
 
 
-microwave = ObjectGenerator(
-    "microwave",
-    _MICROWAVE,
-    BoxWithDoors(_microwave_doors, _add_microwave_body, _add_microwave_window, _paint_case),
-    unrecorded=("handle_kind", "limit_rad"),
-)
+MICROWAVE = BoxWithDoors(_microwave_doors, _add_microwave_body, _add_microwave_window, paint_case)
+microwave = ObjectGenerator("microwave", _MICROWAVE, MICROWAVE, unrecorded=("handle_kind", "limit_rad"))
 
 # Oven: the door is hinged below, the knobs are right of it or above it.
 
@@ -274,7 +271,8 @@ def _add_oven_knobs(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> None
     assembly.set_texture(sheet_texture, p.colour, p.front_colour)
 
 
-oven = ObjectGenerator("oven", _OVEN, BoxWithDoors(_oven_doors, _add_oven_body, _add_oven_window, _add_oven_knobs))
+OVEN = BoxWithDoors(_oven_doors, _add_oven_body, _add_oven_window, _add_oven_knobs)
+oven = ObjectGenerator("oven", _OVEN, OVEN)
 
 # Refrigerator: a second door above is that of the freezer.
 
@@ -460,7 +458,7 @@ def _add_to_dishwasher_door(panel: PanelBuilder, p: Drawn, door: Door) -> None:
 dishwasher = ObjectGenerator(
     "dishwasher",
     _DISHWASHER,
-    BoxWithDoors(_dishwasher_doors, _add_dishwasher_body, _add_to_dishwasher_door, _paint_case),
+    BoxWithDoors(_dishwasher_doors, _add_dishwasher_body, _add_to_dishwasher_door, paint_case),
 )
 
 # Safe: a thick door, flush with the front, with a bar and a dial.
@@ -493,14 +491,18 @@ def _safe_box(p: Drawn) -> Carcass:
 
 
 def _safe_doors(p: Drawn) -> list[Door]:
+    """Returns the door; without a bar, its edge is held, and it has a lever below the dial (`lever_drop_m`)."""
+    inset_m = getattr(p, "handle_inset_m", 0.0)
     door = Door.inset(
         _safe_box(p),
         p,
         thickness_m=p.door_thickness_m,
-        hold=lambda door: (door.span[1] - p.handle_inset_m, 0.0),
+        hold=lambda door: (door.span[1] - inset_m, 0.0),
         handle=p.handle,
         rgba=darker(p.colour, 1.12),
     )
+    if not inset_m:
+        return [replace(door, push=door.frame.at(0.55 * door.span[1], 0.0, door.out[1]))]
     along = door.frame.along
     push = p.handle.push_point(door.frame, door.place) - along * door.up * 0.32 * door.half * 2  # below the dial
     return [replace(door, push=push)]
@@ -552,8 +554,5 @@ def _add_safe_dial(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> None:
     assembly.set_texture(TextureKind.hammered_metal, p.colour, darker(p.colour, 1.12), darker(p.colour, 0.55))
 
 
-safe = ObjectGenerator(
-    "safe",
-    _SAFE,
-    BoxWithDoors(_safe_doors, _add_safe_body, _add_to_safe_door, _add_safe_dial, add_after_handle=_add_dial_ring),
-)
+SAFE = BoxWithDoors(_safe_doors, _add_safe_body, _add_to_safe_door, _add_safe_dial, add_after_handle=_add_dial_ring)
+safe = ObjectGenerator("safe", _SAFE, SAFE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -307,6 +307,25 @@ class ObjectGenerator:
     """Fills an empty assembly, without random numbers."""
     unrecorded: tuple[str, ...] = ()
     """Keys that the record of the parameters lacks: the records of older objects do not have them."""
+
+    def variant(
+        self,
+        category: str,
+        changes: Table,
+        build: Callable[[Assembly, Any], None] | None = None,
+        *,
+        without: Collection[str] = (),
+    ) -> ObjectGenerator:
+        """Returns the generator of another category, whose table has other and further values.
+
+        Args:
+            category: Its name.
+            changes: Values in the places of those of the same names, then further ones.
+            build: What builds it; None: as this category.
+            without: Names of values that it does not have, or has at the end.
+        """
+        own = {} if callable(self.table) else {key: value for key, value in self.table.items() if key not in without}
+        return replace(self, category=category, table={**own, **changes}, build=build or self.build)
 
     def __call__(self, seed: int, *, name: str | None = None) -> GeneratedObject:
         """Generates the object of a seed, any whole number from 0. `name` is that of the robot element in the URDF;

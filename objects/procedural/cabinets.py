@@ -12,10 +12,7 @@ from unlatch.objects.procedural.assembly import Assembly, ObjectGenerator, slide
 from unlatch.objects.procedural.colours import HANDLE_COLOURS, WOODS, board_texture, contrast, darker
 from unlatch.objects.procedural.doors import BoxWithDoors, Door, numbered
 from unlatch.objects.procedural.fittings import Carcass, add_base
-from unlatch.objects.procedural.handles import (
-    HandlePlace,
-    handle,
-)
+from unlatch.objects.procedural.handles import HandlePlace, handle
 from unlatch.objects.procedural.links import DRAWER_FRONT, LinkBuilder, PanelBuilder, X, door_frame
 from unlatch.objects.procedural.parameters import (
     Colour,
@@ -101,9 +98,8 @@ def _paint_cabinet(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> None:
     assembly.set_texture(board_texture, p.colour, p.front_colour, _INSIDE, *shades)
 
 
-cabinet = ObjectGenerator(
-    "cabinet", _CABINET, BoxWithDoors(_cabinet_doors, _add_cabinet_body, _add_border, _paint_cabinet)
-)
+CABINET = BoxWithDoors(_cabinet_doors, _add_cabinet_body, _add_border, _paint_cabinet)
+cabinet = ObjectGenerator("cabinet", _CABINET, CABINET)
 
 # A chest with one to four drawers over one another, each of which can be opened. The uppermost one is `drawer`.
 
@@ -151,7 +147,7 @@ _DESK_DRAWERS = {
 }
 
 
-def _build_chest(
+def build_chest(
     assembly: Assembly, p: Drawn, *, add_above: Callable[[LinkBuilder, Drawn, float], None] | None = None
 ) -> None:
     """Builds a chest. A drawer's frame lies at the middle of the back of its front panel.
@@ -200,5 +196,5 @@ def _add_chest_drawer(assembly: Assembly, label: str, at: tuple[float, float, fl
     assembly.add_panel(drawer, motion, p.handle, place, rgba=p.handle_colour, density_kg_m3=p.density_kg_m3, push=push)
 
 
-drawer_cabinet = ObjectGenerator("drawer_cabinet", _DRAWER_CABINET, _build_chest)
-desk_drawers = ObjectGenerator("desk_drawers", _DESK_DRAWERS, _build_chest)
+drawer_cabinet = ObjectGenerator("drawer_cabinet", _DRAWER_CABINET, build_chest)
+desk_drawers = ObjectGenerator("desk_drawers", _DESK_DRAWERS, build_chest)

@@ -7,49 +7,19 @@ plinth, wardrobes 60 cm deep.
 
 from __future__ import annotations
 
-from unlatch.objects.procedural.appliances import (
-    _DISHWASHER,
-    _OVEN,
-    _REFRIGERATOR,
-    _add_dishwasher_body,
-    _add_oven_body,
-    _add_oven_knobs,
-    _add_oven_window,
-    _add_refrigerator_body,
-    _add_to_dishwasher_door,
-    _add_to_refrigerator_door,
-    _dishwasher_doors,
-    _oven_doors,
-    _paint_case,
-    _paint_refrigerator,
-    _refrigerator_doors,
-)
-from unlatch.objects.procedural.assembly import Assembly, ObjectGenerator
-from unlatch.objects.procedural.cabinets import (
-    _CABINET,
-    _DRAWER_CABINET,
-    _add_border,
-    _add_cabinet_body,
-    _build_chest,
-    _cabinet_doors,
-    _paint_cabinet,
-)
+from dataclasses import replace
+from functools import partial
+
+from unlatch.objects.procedural.appliances import dishwasher, oven, refrigerator
+from unlatch.objects.procedural.cabinets import build_chest, cabinet, drawer_cabinet
 from unlatch.objects.procedural.colours import darker
-from unlatch.objects.procedural.doors import BoxWithDoors
 from unlatch.objects.procedural.fittings import Carcass
 from unlatch.objects.procedural.handles import PUSH_ROOM_M, bar, handle
 from unlatch.objects.procedural.links import LinkBuilder
-from unlatch.objects.procedural.openings import (
-    _LATCHED_DOOR,
-    _add_door_frame,
-    _add_fields,
-    _add_latched_lever,
-    _leaf,
-)
+from unlatch.objects.procedural.openings import LATCHED_DOOR, latched_door
 from unlatch.objects.procedural.parameters import Drawn, by, derived, either, palette, uniform, whole
 
 _TALL_REFRIGERATOR = {
-    **_REFRIGERATOR,
     "height_m": uniform(1.50, 1.86),
     "doors": either(2, 1, 0.6),
     "width_m": uniform(0.55, 0.60),
@@ -66,14 +36,9 @@ _TALL_REFRIGERATOR = {
     "shelves": whole(3, 5),
     "handle": handle({"bar": 0.7, "edge": 0.3}, length=(0.28, 0.42), thickness=(0.014, 0.024)),
 }
-tall_refrigerator = ObjectGenerator(
-    "tall_refrigerator",
-    _TALL_REFRIGERATOR,
-    BoxWithDoors(_refrigerator_doors, _add_refrigerator_body, _add_to_refrigerator_door, _paint_refrigerator),
-)
+tall_refrigerator = refrigerator.variant("tall_refrigerator", _TALL_REFRIGERATOR)
 
 _KITCHEN_DISHWASHER = {
-    **_DISHWASHER,
     "width_m": uniform(0.595, 0.60),
     "depth_m": uniform(0.53, 0.57),
     "height_m": uniform(0.82, 0.87),
@@ -90,14 +55,9 @@ _KITCHEN_DISHWASHER = {
         thickness=(0.014, 0.022),
     ),
 }
-kitchen_dishwasher = ObjectGenerator(
-    "kitchen_dishwasher",
-    _KITCHEN_DISHWASHER,
-    BoxWithDoors(_dishwasher_doors, _add_dishwasher_body, _add_to_dishwasher_door, _paint_case),
-)
+kitchen_dishwasher = dishwasher.variant("kitchen_dishwasher", _KITCHEN_DISHWASHER)
 
 _KITCHEN_OVEN = {
-    **_OVEN,
     "panel": "above",
     "width_m": uniform(0.50, 0.60),
     "height_m": uniform(0.85, 0.90),
@@ -113,12 +73,9 @@ _KITCHEN_OVEN = {
     "body_density_kg_m3": uniform(250.0, 350.0),
     "handle": bar(length=lambda p: (0.24, p._door_width_m - 2 * PUSH_ROOM_M), thickness=(0.014, 0.022)),
 }
-kitchen_oven = ObjectGenerator(
-    "kitchen_oven", _KITCHEN_OVEN, BoxWithDoors(_oven_doors, _add_oven_body, _add_oven_window, _add_oven_knobs)
-)
+kitchen_oven = oven.variant("kitchen_oven", _KITCHEN_OVEN)
 
 _KITCHEN_CABINET = {
-    **_CABINET,
     "height_m": uniform(0.84, 0.92),
     "width_m": by("doors", {1: uniform(0.40, 0.60), 2: uniform(0.60, 0.90)}),
     "depth_m": uniform(0.52, 0.58),
@@ -130,12 +87,9 @@ _KITCHEN_CABINET = {
     "shelves": whole(1, 3),
     "handle": handle({"bar": 0.6, "knob": 0.2, "edge": 0.2}, length=(0.12, 0.24)),
 }
-kitchen_cabinet = ObjectGenerator(
-    "kitchen_cabinet", _KITCHEN_CABINET, BoxWithDoors(_cabinet_doors, _add_cabinet_body, _add_border, _paint_cabinet)
-)
+kitchen_cabinet = cabinet.variant("kitchen_cabinet", _KITCHEN_CABINET)
 
 _WARDROBE = {
-    **_DRAWER_CABINET,
     "count": whole(1, 3),
     "width_m": uniform(0.80, 1.00),
     "travel_m": uniform(0.35, 0.42),
@@ -163,15 +117,10 @@ def _add_doors_above(body: LinkBuilder, p: Drawn, height: float) -> None:
         body.visual.box(f"upper_handle_{number}", lower, upper, rgba=p.handle_colour)
 
 
-def _build_wardrobe(assembly: Assembly, p: Drawn) -> None:
-    _build_chest(assembly, p, add_above=_add_doors_above)
-
-
-wardrobe = ObjectGenerator("wardrobe", _WARDROBE, _build_wardrobe)
+wardrobe = drawer_cabinet.variant("wardrobe", _WARDROBE, partial(build_chest, add_above=_add_doors_above))
 
 _WALLS = palette("90 88 84", "80 82 82")
 _ROOM_DOOR = {
-    **_LATCHED_DOOR,
     "width_m": uniform(0.84, 0.98),
     "height_m": uniform(2.00, 2.10),
     "depth_m": uniform(0.10, 0.14),
@@ -196,7 +145,7 @@ _WALL_TOP_M = 0.35
 
 def _add_frame_in_wall(body: LinkBuilder, p: Drawn) -> None:
     """Adds the frame of a door, and the wall around it."""
-    _add_door_frame(body, p)
+    LATCHED_DOOR.add_body(body, p)
     x, half, out = p.depth_m / 2 - 0.012, p.width_m / 2, p.width_m / 2 + p.beside_m
     for number, (low, high) in enumerate(((-out, -half), (half, out))):
         body.box(f"wall_{number}", (-x, low, 0.0), (x, high, p.height_m + _WALL_TOP_M), rgba=p.wall_colour)
@@ -208,8 +157,4 @@ def _add_frame_in_wall(body: LinkBuilder, p: Drawn) -> None:
             body.visual.box(f"skirting_{side}_{number}", *skirting, rgba=darker(p.wall_colour, 1.05))
 
 
-room_door = ObjectGenerator(
-    "room_door",
-    _ROOM_DOOR,
-    BoxWithDoors(_leaf, _add_frame_in_wall, _add_fields, _add_latched_lever, edge_inset_m=0.0),
-)
+room_door = latched_door.variant("room_door", _ROOM_DOOR, replace(LATCHED_DOOR, add_body=_add_frame_in_wall))

@@ -13,37 +13,14 @@ import numpy as np
 
 from unlatch.objects.annotation import Handle, HandleType, PartKind
 from unlatch.objects.mechanisms import Detent, Interlock, Latch, Mimic, PushLatch, Release, Spring
-from unlatch.objects.procedural.appliances import (
-    _MICROWAVE,
-    _OVEN,
-    _SAFE,
-    _add_dial_ring,
-    _add_microwave_body,
-    _add_microwave_window,
-    _add_oven_body,
-    _add_oven_knobs,
-    _add_oven_window,
-    _add_safe_dial,
-    _add_to_safe_door,
-    _oven_doors,
-    _paint_case,
-    _safe_box,
-)
-from unlatch.objects.procedural.assembly import Assembly, ObjectGenerator, PartMotion
-from unlatch.objects.procedural.cabinets import (
-    _CABINET,
-    _DRAWER_CABINET,
-    _add_border,
-    _add_cabinet_body,
-    _build_chest,
-    _cabinet_doors,
-    _paint_cabinet,
-)
-from unlatch.objects.procedural.colours import CHROME, DARK, darker
-from unlatch.objects.procedural.doors import BoxWithDoors, Door, numbered
+from unlatch.objects.procedural.appliances import MICROWAVE, OVEN, SAFE, microwave, oven, safe
+from unlatch.objects.procedural.assembly import Assembly, PartMotion
+from unlatch.objects.procedural.cabinets import CABINET, build_chest, cabinet, drawer_cabinet
+from unlatch.objects.procedural.colours import CHROME, DARK
+from unlatch.objects.procedural.doors import Door, numbered
 from unlatch.objects.procedural.fittings import add_turning_knob, turning_knob
 from unlatch.objects.procedural.handles import EdgeHandle, PanelGrip, bar, handle
-from unlatch.objects.procedural.lids import _BOX, _build_box
+from unlatch.objects.procedural.lids import box
 from unlatch.objects.procedural.links import (
     DRAWER_FRONT,
     FRONT,
@@ -60,7 +37,6 @@ from unlatch.objects.procedural.parameters import Drawn, derived, either, unifor
 # Microwave: a button below the panel lets the door spring open; the door has no handle.
 
 _BUTTON_MICROWAVE = {
-    **{key: value for key, value in _MICROWAVE.items() if key not in ("handle", "handle_inset_m", "handle_rise_m")},
     "handle": derived(lambda p: EdgeHandle()),
     "panel_m": uniform(0.10, 0.13),
     "button_m": uniform(0.026, 0.034),  # half of its width
@@ -134,20 +110,19 @@ def _add_door_button(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> Non
     door, button = assembly.parts["door"].joint, assembly.parts["button"].joint
     at_m = round(0.6 * p.button_travel_m, 6)
     assembly.mechanisms["hook"] = Release(door, button, at=at_m, pops_to=p.pops_rad, effort=p.pop_n_m)
-    _paint_case(assembly, p, doors)
+    MICROWAVE.finish(assembly, p, doors)
 
 
-button_microwave = ObjectGenerator(
+button_microwave = microwave.variant(
     "button_microwave",
     _BUTTON_MICROWAVE,
-    BoxWithDoors(_button_microwave_doors, _add_microwave_body, _add_microwave_window, _add_door_button),
-    unrecorded=("handle_kind", "limit_rad"),
+    replace(MICROWAVE, doors=_button_microwave_doors, finish=_add_door_button),
+    without=("handle", "handle_inset_m", "handle_rise_m"),
 )
 
 # Cupboard: its door has no handle; pressed in, it pops out.
 
 _PUSH_LATCH_CABINET = {
-    **_CABINET,
     "doors": derived(lambda p: 1),
     "handle": derived(lambda p: EdgeHandle()),
     "width_m": uniform(0.34, 0.45),
@@ -169,19 +144,16 @@ def _add_push_latch(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> None
     assembly.mechanisms["ejector"] = PushLatch(
         part.joint, press=round(press, 6), pops_to=round(p.pops_m / lever, 6), effort=round(p.eject_n * lever, 4)
     )
-    _paint_cabinet(assembly, p, doors)
+    CABINET.finish(assembly, p, doors)
 
 
-push_latch_cabinet = ObjectGenerator(
-    "push_latch_cabinet",
-    _PUSH_LATCH_CABINET,
-    BoxWithDoors(_cabinet_doors, _add_cabinet_body, _add_border, _add_push_latch),
+push_latch_cabinet = cabinet.variant(
+    "push_latch_cabinet", _PUSH_LATCH_CABINET, replace(CABINET, finish=_add_push_latch)
 )
 
 # Cabinet with two doors, of which the first covers the edge of the second: it opens first.
 
 _DOUBLE_CABINET = {
-    **_CABINET,
     "doors": derived(lambda p: 2),
     "handle": bar(length=lambda p: (0.10, min(0.20, 0.4 * p.height_m)), thickness=(0.010, 0.018)),
     "width_m": uniform(0.50, 0.60),
@@ -191,7 +163,7 @@ _DOUBLE_CABINET = {
 
 
 def _add_cover_strip(panel: PanelBuilder, p: Drawn, door: Door) -> None:
-    _add_border(panel, p, door)
+    CABINET.add_to_door(panel, p, door)
     if door.name == "door":
         width, half, face = door.span[1], door.half, door.out[1]
         lower, upper = (width - 0.004, -half, face), (width + p.strip_m, half, face + 0.004)
@@ -202,35 +174,31 @@ def _add_order(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> None:
     first, second = (assembly.parts[name] for name in ("door", "door_2"))
     limits = sorted((first.openness.position(p.clear_rad), first.openness.position(p.limit_rad + 0.1)))
     assembly.mechanisms["strip"] = Interlock(joint=second.joint, by=first.joint, range=tuple(limits))
-    _paint_cabinet(assembly, p, doors)
+    CABINET.finish(assembly, p, doors)
 
 
-double_cabinet = ObjectGenerator(
-    "double_cabinet",
-    _DOUBLE_CABINET,
-    BoxWithDoors(_cabinet_doors, _add_cabinet_body, _add_cover_strip, _add_order),
+double_cabinet = cabinet.variant(
+    "double_cabinet", _DOUBLE_CABINET, replace(CABINET, add_to_door=_add_cover_strip, finish=_add_order)
 )
 
 # Filing cabinet: an interlock lets one drawer out at a time, so that it does not fall over (BIFMA X5.9, EN 14073-2).
 
 _FILING_CABINET = {
-    **_DRAWER_CABINET,
     "count": whole(2, 4),
     "handle": bar(length=lambda p: (0.10, min(0.20, p.width_m - 0.22)), thickness=(0.010, 0.018)),
 }
 
 
 def _build_filing_cabinet(assembly: Assembly, p: Drawn) -> None:
-    _build_chest(assembly, p)
+    build_chest(assembly, p)
     assembly.mechanisms["interlock"] = Interlock(joints=tuple(part.joint for part in assembly.parts.values()))
 
 
-filing_cabinet = ObjectGenerator("filing_cabinet", _FILING_CABINET, _build_filing_cabinet)
+filing_cabinet = drawer_cabinet.variant("filing_cabinet", _FILING_CABINET, _build_filing_cabinet)
 
 # Drawer on telescopic rails: between body and drawer, a member of each rail comes out by half of the way.
 
 _TELESCOPIC_DRAWER = {
-    **_DRAWER_CABINET,
     "count": whole(1, 3),
     "handle": bar(length=lambda p: (0.10, min(0.20, p.width_m - 0.22)), thickness=(0.010, 0.018)),
     "rail_m": uniform(0.030, 0.045),  # height of the members
@@ -239,7 +207,7 @@ _RAIL_COLOUR = (0.62, 0.63, 0.65, 1.0)
 
 
 def _build_telescopic_drawer(assembly: Assembly, p: Drawn) -> None:
-    _build_chest(assembly, p)
+    build_chest(assembly, p)
     for name, part in list(assembly.parts.items()):
         joint = assembly.joints[part.joint]
         rail = LinkBuilder(f"{name}_rail")
@@ -256,13 +224,12 @@ def _build_telescopic_drawer(assembly: Assembly, p: Drawn) -> None:
         assembly.mechanisms[rail.name] = Mimic(f"{rail.name}_slide", part.joint, ratio=0.5)
 
 
-telescopic_drawer = ObjectGenerator("telescopic_drawer", _TELESCOPIC_DRAWER, _build_telescopic_drawer)
+telescopic_drawer = drawer_cabinet.variant("telescopic_drawer", _TELESCOPIC_DRAWER, _build_telescopic_drawer)
 
 
 # Chest whose drawer moves only while the button on the top is pressed, as the guards of machines that need two hands.
 
 _BUTTON_DRAWER = {
-    **_DRAWER_CABINET,
     "count": derived(lambda p: 1),
     "handle": bar(length=lambda p: (0.10, min(0.14, p.width_m - 0.22)), thickness=(0.010, 0.018)),
     "button_m": uniform(0.016, 0.022),  # half of its width
@@ -274,7 +241,7 @@ _BUTTON_DRAWER = {
 
 
 def _build_button_drawer(assembly: Assembly, p: Drawn) -> None:
-    _build_chest(assembly, p)
+    build_chest(assembly, p)
     drawer, top = assembly.parts["drawer"].joint, round(p.feet_m + p.front_height_m + 2 * p.wall_m, 6)
     at = (p.depth_m / 2 - 0.06, -p.button_side * p.button_share * p.width_m / 2, top)
     half = (p.button_m, p.button_m)
@@ -285,7 +252,7 @@ def _build_button_drawer(assembly: Assembly, p: Drawn) -> None:
     assembly.mechanisms["lock"] = Interlock(joint=drawer, by=assembly.parts["button"].joint, range=pressed)
 
 
-button_drawer = ObjectGenerator("button_drawer", _BUTTON_DRAWER, _build_button_drawer)
+button_drawer = drawer_cabinet.variant("button_drawer", _BUTTON_DRAWER, _build_button_drawer)
 
 # Oven whose knobs click into settings, from 0 to 6.
 
@@ -293,13 +260,12 @@ _SETTINGS = 6
 _CLICK_RAD_S = 3.0
 """Largest speed at which a released knob snaps into its setting [rad/s]: its spindle is greased. Our own choice."""
 _DETENT_OVEN = {
-    **_OVEN,
     "click_n_m": uniform(0.26, 0.34),  # our own choice, a little above the friction of the knobs
 }
 
 
 def _add_clicking_knobs(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> None:
-    _add_oven_knobs(assembly, p, doors)
+    OVEN.finish(assembly, p, doors)
     for name, part in assembly.parts.items():
         if part.kind is PartKind.knob:
             places = sorted(round(part.openness.position(part.openness.span * k / _SETTINGS), 6) for k in range(7))
@@ -313,16 +279,11 @@ def _add_clicking_knobs(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> 
             )
 
 
-detent_oven = ObjectGenerator(
-    "detent_oven",
-    _DETENT_OVEN,
-    BoxWithDoors(_oven_doors, _add_oven_body, _add_oven_window, _add_clicking_knobs),
-)
+detent_oven = oven.variant("detent_oven", _DETENT_OVEN, replace(OVEN, finish=_add_clicking_knobs))
 
 # Safe: its lever turns while the dial is at its place, and withdraws the bolts, which stay withdrawn.
 
 _LOCKED_SAFE = {
-    **{key: value for key, value in _SAFE.items() if key not in ("handle", "handle_inset_m", "dial_rise_m")},
     "height_m": uniform(0.36, 0.44),
     "width_m": uniform(0.38, 0.44),
     "dial_share": uniform(0.30, 0.36),
@@ -340,26 +301,9 @@ _LOCKED_SAFE = {
 }
 
 
-def _locked_safe_doors(p: Drawn) -> list[Door]:
-    door = Door.inset(
-        _safe_box(p),
-        p,
-        thickness_m=p.door_thickness_m,
-        hold=lambda door: (door.span[1], 0.0),
-        handle=p.handle,
-        rgba=darker(p.colour, 1.12),
-    )
-    return [replace(door, push=door.frame.at(0.55 * door.span[1], 0.0, door.out[1]))]
-
-
-def _add_locked_safe_body(body: LinkBuilder, p: Drawn) -> None:
-    _safe_box(p).build(body, rgba=p.colour, lining=darker(p.colour, 0.55))
-    _locked_safe_doors(p)[0].add_hinges(body)
-
-
 def _add_dial_and_lever(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> None:
     (door,) = doors
-    _add_safe_dial(assembly, p, doors)
+    SAFE.finish(assembly, p, doors)
     add_lever(assembly, p, door, (door.span[1] - p.lever_inset_m, -door.up * p.lever_drop_m))
     leaf, lever, dial = (assembly.parts[name] for name in ("door", "lever", "knob"))
     ends = sorted(dial.openness.position(p.code_rad + side * p.code_within_rad) for side in (-1.0, 1.0))
@@ -368,16 +312,11 @@ def _add_dial_and_lever(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> 
     assembly.mechanisms["bolts"] = Latch(leaf.joint, lever.joint, free_at=free_at, snaps=False)
 
 
-locked_safe = ObjectGenerator(
+locked_safe = safe.variant(
     "locked_safe",
     _LOCKED_SAFE,
-    BoxWithDoors(
-        _locked_safe_doors,
-        _add_locked_safe_body,
-        _add_to_safe_door,
-        _add_dial_and_lever,
-        add_after_handle=_add_dial_ring,
-    ),
+    replace(SAFE, finish=_add_dial_and_lever),
+    without=("handle", "handle_inset_m", "dial_rise_m"),
 )
 
 
@@ -385,7 +324,6 @@ locked_safe = ObjectGenerator(
 
 _draw_clasp = turning_knob(diameter=(0.044, 0.052), depth=(0.030, 0.036))
 _TOOLBOX = {
-    **_BOX,
     "width_m": uniform(0.36, 0.44),
     "depth_m": uniform(0.20, 0.26),
     "height_m": uniform(0.16, 0.21),
@@ -398,7 +336,7 @@ _TOOLBOX = {
 
 
 def _build_toolbox(assembly: Assembly, p: Drawn) -> None:
-    _build_box(assembly, p)
+    box.build(assembly, p)
     x1, edge = p.depth_m / 2, (p.depth_m / 2 - p.wall_m / 2, 0.0, p.height_m)
     lid = assembly.parts["lid"].joint
     for number, side in enumerate((-1.0, 1.0)):
@@ -409,4 +347,4 @@ def _build_toolbox(assembly: Assembly, p: Drawn) -> None:
         assembly.mechanisms[f"clasp_{number}"] = Latch(lid, assembly.parts[name].joint, free_at=p.clasp_free_rad)
 
 
-toolbox = ObjectGenerator("toolbox", _TOOLBOX, _build_toolbox)
+toolbox = box.variant("toolbox", _TOOLBOX, _build_toolbox)

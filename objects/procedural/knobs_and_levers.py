@@ -154,7 +154,6 @@ bottle = ObjectGenerator("bottle", _BOTTLE, _build_bottle)
 # A childproof bottle: its cap turns only while it is pressed down.
 
 _CHILDPROOF_BOTTLE = {
-    **_BOTTLE,
     # longer than of other bottles: the fingertips go down with the cap
     "neck_m": by("kind", {"jar": uniform(0.020, 0.024), "bottle": uniform(0.024, 0.032)}),
     "press_m": uniform(0.0025, 0.0035),  # how far the cap goes down
@@ -179,7 +178,7 @@ def _build_childproof_bottle(assembly: Assembly, p: Drawn) -> None:
     assembly.mechanisms["lugs"] = PressAndTurn(cap, joint.name, at=round(0.6 * p.press_m, 6))
 
 
-childproof_bottle = ObjectGenerator("childproof_bottle", _CHILDPROOF_BOTTLE, _build_childproof_bottle)
+childproof_bottle = bottle.variant("childproof_bottle", _CHILDPROOF_BOTTLE, _build_childproof_bottle)
 
 # A faucet on a piece of worktop: a mixer with a lever, or a spout between two knobs.
 

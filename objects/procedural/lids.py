@@ -135,7 +135,6 @@ box = ObjectGenerator("box", _BOX, _build_box)
 # A light box that nothing fastens: without a hand at its side handle, it tips when its lid is raised.
 
 _LIGHT_BOX = {
-    **_BOX,
     "material": derived(lambda p: "plastic"),
     "height_m": uniform(0.15, 0.20),
     "wall_m": uniform(0.004, 0.005),
@@ -148,7 +147,7 @@ _LIGHT_BOX = {
 }
 
 
-light_box = ObjectGenerator("light_box", _LIGHT_BOX, _build_box)
+light_box = box.variant("light_box", _LIGHT_BOX)
 
 # A carton with two flaps that meet in the middle, and a strip of tape.
 
@@ -477,7 +476,6 @@ trash_can = ObjectGenerator("trash_can", _TRASH_CAN, _build_trash_can)
 # The same bin with a pedal that lifts its lid. Pressed to its stop, the lid stays open, as bins with a stay-open do.
 
 _PEDAL_BIN = {
-    **_TRASH_CAN,
     "height_m": uniform(0.25, 0.32),
     "foot_m": uniform(0.050, 0.060),
     "lid_m": uniform(0.008, 0.012),
@@ -514,4 +512,4 @@ def _build_pedal_bin(assembly: Assembly, p: Drawn) -> None:
     assembly.mechanisms["stay"] = Detent(lid.joint, (lifted,), effort=round(p.stay_share * weight, 4), reach=0.15)
 
 
-pedal_bin = ObjectGenerator("pedal_bin", _PEDAL_BIN, _build_pedal_bin)
+pedal_bin = trash_can.variant("pedal_bin", _PEDAL_BIN, _build_pedal_bin)

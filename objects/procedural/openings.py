@@ -178,12 +178,12 @@ def add_lever(assembly: Assembly, p: Drawn, door: Door, axis: tuple[float, float
     assembly.add_part(lever, motion, grip, mass_kg=lever.mass_kg(4000.0), push=push, edge=top.tolist())
 
 
-door = ObjectGenerator("door", _DOOR, BoxWithDoors(_leaf, _add_door_frame, _add_fields, _add_lever, edge_inset_m=0.0))
+DOOR = BoxWithDoors(_leaf, _add_door_frame, _add_fields, _add_lever, edge_inset_m=0.0)
+door = ObjectGenerator("door", _DOOR, DOOR)
 
 # The same door with a latch: its lever is sprung, and withdraws the bolt that holds the leaf.
 
-_LATCHED_DOOR = {
-    **_DOOR,
+_LATCHED = {
     # ADA Standards 309.4 allow 5 lbf (22.2 N) at the lever; spring and friction together need 8 to 20 N here
     "lever_friction_n_m": uniform(0.2, 0.25),
     "lever_spring_n_m_rad": uniform(0.7, 1.1),
@@ -196,7 +196,7 @@ _LATCH_PLAY_RAD = 0.004
 
 
 def _add_latched_lever(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> None:
-    _add_lever(assembly, p, doors)
+    DOOR.finish(assembly, p, doors)
     joint, by = assembly.parts["door"].joint, assembly.parts["lever"]
     rest = -float(np.sign(by.openness.open)) * p.lever_preload_rad
     assembly.mechanisms["bolt"] = Latch(
@@ -205,11 +205,8 @@ def _add_latched_lever(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> N
     assembly.mechanisms["lever_spring"] = Spring(by.joint, rest=rest, stiffness=p.lever_spring_n_m_rad)
 
 
-latched_door = ObjectGenerator(
-    "latched_door",
-    _LATCHED_DOOR,
-    BoxWithDoors(_leaf, _add_door_frame, _add_fields, _add_latched_lever, edge_inset_m=0.0),
-)
+LATCHED_DOOR = replace(DOOR, finish=_add_latched_lever)
+latched_door = door.variant("latched_door", _LATCHED, LATCHED_DOOR)
 
 # A window with two sashes; one of them slides sideways and has a pull.
 

@@ -7,12 +7,12 @@ of an arm on a table.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from unlatch.objects.procedural.assembly import Assembly, ObjectGenerator
+from unlatch.objects.procedural.appliances import paint_case
+from unlatch.objects.procedural.assembly import ObjectGenerator
 from unlatch.objects.procedural.colours import (
     APPLIANCES,
     CHROME,
@@ -24,7 +24,6 @@ from unlatch.objects.procedural.colours import (
     contrast,
     darker,
     mark_colour,
-    sheet_texture,
 )
 from unlatch.objects.procedural.doors import BoxWithDoors, Door
 from unlatch.objects.procedural.fittings import Carcass, add_feet, add_ring_wall
@@ -199,8 +198,4 @@ def _add_to_door(panel: PanelBuilder, p: Drawn, door: Door) -> None:
     panel.visual.box("arm", (-0.004, -0.03, _GAP_M), (_OFFSET_M + 0.02, 0.03, _GAP_M + 0.010), rgba=_STEEL)
 
 
-def _finish(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> None:
-    assembly.set_texture(sheet_texture, p.colour)
-
-
-washing_machine = ObjectGenerator("washing_machine", _TABLE, BoxWithDoors(_doors, _add_body, _add_to_door, _finish))
+washing_machine = ObjectGenerator("washing_machine", _TABLE, BoxWithDoors(_doors, _add_body, _add_to_door, paint_case))
