@@ -11,6 +11,7 @@ import scipy
 
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.meshes.solids import ConvexSolid, Solids, convex_solid
+from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, draw_surface_points
 
 Array = np.ndarray
 
@@ -58,16 +59,7 @@ def antipodal_pairs(asset: ObjectAsset, *, max_width_m: float) -> tuple[Antipoda
         asset: A rigid object.
         max_width_m: Largest distance between the two spots [m].
     """
-    return _find_pairs(asset.urdf_path, asset.urdf_path.stat().st_mtime_ns, max_width_m, tuple(_centre_of_mass(asset)))
-
-
-def _centre_of_mass(asset: ObjectAsset) -> Array:
-    model, moment, mass_kg = asset.model, np.zeros(3), 0.0
-    for name, link in model.links.items():
-        if link.inertial is not None:
-            mass_kg += link.inertial.mass_kg
-            moment = moment + link.inertial.mass_kg * (model.link_pose(name) @ link.inertial.com_link)
-    return moment / mass_kg if mass_kg > 0.0 else asset.bounds_obj.mean(axis=0)
+    return _find_pairs(asset.urdf_path, asset.urdf_path.stat().st_mtime_ns, max_width_m, tuple(asset.centre_of_mass))
 
 
 @lru_cache(maxsize=64)
@@ -172,18 +164,11 @@ def _sample_surface(solids: list[ConvexSolid]) -> tuple[Array, Array]:
         hull = scipy.spatial.ConvexHull(solid.vertices)
         corners.append(solid.vertices[hull.simplices])
         normals.append(hull.equations[:, :3])
-    triangles, directions = np.concatenate(corners), np.concatenate(normals)  # (F, 3, 3), (F, 3)
-    a, b = triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]
-    areas = np.linalg.norm(np.cross(a, b), axis=1)
-    rng = np.random.default_rng(0)
-    chosen = rng.choice(len(areas), size=_SAMPLES, p=areas / areas.sum())
-    u, v = rng.random((2, _SAMPLES))
-    folded = u + v > 1.0
-    u, v = np.where(folded, 1.0 - u, u), np.where(folded, 1.0 - v, v)
-    points = triangles[chosen, 0] + u[:, None] * a[chosen] + v[:, None] * b[chosen]
-    outward = directions[chosen]
-    outside = points + _OUTSIDE_M * outward
-    buried = _are_inside(solids, outside)
+    vertices = np.concatenate(corners).reshape(-1, 3)
+    mesh = TriangleMesh(vertices, np.arange(len(vertices)).reshape(-1, 3))
+    points, chosen = draw_surface_points(mesh, _SAMPLES, np.random.default_rng(0))
+    outward = np.concatenate(normals)[chosen]
+    buried = _are_inside(solids, points + _OUTSIDE_M * outward)
     return points[~buried], outward[~buried]
 
 

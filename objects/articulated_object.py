@@ -87,20 +87,14 @@ class ObjectAsset:
     def rest_positions(self) -> dict[str, float]:
         """Positions of annotated joints, and of those of mechanisms, that nobody has moved [rad or m]."""
         articulation = self.articulation
-        if not articulation.mechanisms:
-            return {joint: closed for joint, (closed, _) in articulation.joint_ranges().items()}
         return rest_positions(articulation.mechanisms, parts=articulation.joint_ranges(), model=self.model)
 
     def settling_reach(self, joint: str) -> float:
         """Returns the opening within which a joint moves by itself when let go [rad or m]; 0 without mechanisms."""
-        if not self.articulation.mechanisms:
-            return 0.0
         return settling_reach(joint, self.articulation.mechanisms)
 
     def with_followers(self, positions: dict[str, float], *, led: Collection[str]) -> dict[str, float]:
         """Returns joint positions with those of joints that move with the ones that are led [rad or m]."""
-        if not self.articulation.mechanisms:
-            return positions
         return follow(self.articulation.mechanisms, positions, led=led)
 
     def explain_held(self, part: str, positions: Mapping[str, float]) -> list[str]:
@@ -180,6 +174,16 @@ class ObjectAsset:
     def mass_kg(self) -> float:
         """Mass of all its links [kg]."""
         return sum_in_order(link.inertial.mass_kg for link in self.model.links.values() if link.inertial is not None)
+
+    @property
+    def centre_of_mass(self) -> np.ndarray:
+        """(3,) centre of mass of the closed object in its root link frame [m]."""
+        mass_kg, moment, closed = 0.0, np.zeros(3), self.articulation.closed_positions()
+        for name, link in self.model.links.items():
+            if link.inertial is not None:
+                mass_kg += link.inertial.mass_kg
+                moment += link.inertial.mass_kg * (self.model.link_pose(name, closed) @ link.inertial.com_link)
+        return moment / mass_kg if mass_kg > 0.0 else np.asarray(self.bounds_obj.mean(axis=0))
 
     @property
     def size_m(self) -> np.ndarray:

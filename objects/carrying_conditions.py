@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.urdf.model import box_corners
 
 
 class ConditionKind(Enum):
@@ -107,8 +107,7 @@ class ObjectPoses:
         of, bounds = condition["of"], np.array(condition["bounds"])
         T_world_region = Pose.identity() if of is None else self.regions[of, condition["region"]]
         T = T_world_region.inverse() @ T_world_root
-        corners = np.array(list(product(*bounds.T)))  # (8, 3)
-        outline = np.array(condition.get("outline", np.column_stack([corners, np.zeros(8)])))  # (N, 4)
+        outline = np.array(condition.get("outline", np.column_stack([box_corners(bounds), np.zeros(8)])))  # (N, 4)
         excess = _excess(condition, T @ outline[:, :3], outline[:, 3], T @ bounds.mean(axis=0))
         return excess, excess <= value
 

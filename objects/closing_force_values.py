@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -70,62 +70,39 @@ Range = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class CatchRange:
-    """What a catch is drawn from: a uniform distribution for each value."""
-
-    leave_n: Range
-    reach_m: Range
-    enter_n: Range | None = None
-
-    def draw(self, rng: np.random.Generator) -> Catch:
-        """Draws a catch."""
-        leave, reach = _draw_uniform(self.leave_n, rng), _draw_uniform(self.reach_m, rng)
-        return Catch(leave, reach, 0.0 if self.enter_n is None else _draw_uniform(self.enter_n, rng))
-
-
-@dataclass(frozen=True)
-class GasketRange:
-    """What a gasket is drawn from."""
-
-    pull_n: Range
-    reach_m: Range
-
-    def draw(self, rng: np.random.Generator) -> Gasket:
-        """Draws a gasket."""
-        return Gasket(_draw_uniform(self.pull_n, rng), _draw_uniform(self.reach_m, rng))
-
-
-@dataclass(frozen=True)
 class ForceRanges:
-    """What the closing forces of one kind of part are drawn from."""
+    """What the closing forces of one kind of part are drawn from: a uniform distribution for each value."""
 
-    catch: CatchRange | None = None
-    gasket: GasketRange | None = None
+    catch: dict[str, Range] = field(default_factory=dict)
+    """Ranges by field of `Catch`, in the order of the draws; empty: the part has none."""
+    gasket: dict[str, Range] = field(default_factory=dict)
+    """The same for `Gasket`."""
 
     def draw(self, rng: np.random.Generator) -> ClosingForces:
         """Draws catch and gasket."""
-        return ClosingForces(
-            catch=None if self.catch is None else self.catch.draw(rng),
-            gasket=None if self.gasket is None else self.gasket.draw(rng),
+        catch, gasket = (
+            {name: round(float(rng.uniform(*bounds)), 4) for name, bounds in ranges.items()}
+            for ranges in (self.catch, self.gasket)
         )
+        return ClosingForces(Catch(**catch) if catch else None, Gasket(**gasket) if gasket else None)
 
 
-_DRAWER = ForceRanges(CatchRange(leave_n=(5.0, 15.0), reach_m=(0.015, 0.04)))
+_DRAWER = ForceRanges({"leave_n": (5.0, 15.0), "reach_m": (0.015, 0.04)})
 """Runners that pull the drawer in over its last centimetres: from the force of a detent (Accuride) up, and below the
 bound for accessible furniture (ADA)."""
-_SMALL_DRAWER = ForceRanges(CatchRange(leave_n=(3.0, 8.0), reach_m=(0.004, 0.01)))
+_SMALL_DRAWER = ForceRanges({"leave_n": (3.0, 8.0), "reach_m": (0.004, 0.01)})
 """A small chest without runners: a ball or a bead that snaps into a groove, around the force of a detent (Accuride)."""
-_CABINET = ForceRanges(CatchRange(leave_n=(9.0, 36.0), reach_m=(0.003, 0.006)))
+_CABINET = ForceRanges({"leave_n": (9.0, 36.0), "reach_m": (0.003, 0.006)})
 """A magnetic catch at the edge far from the hinge: the pulls that Monroe Engineering states."""
-_REFRIGERATOR = ForceRanges(gasket=GasketRange(pull_n=(20.0, 50.0), reach_m=(0.004, 0.008)))
+_REFRIGERATOR = ForceRanges(gasket={"pull_n": (20.0, 50.0), "reach_m": (0.004, 0.008)})
 """A magnetic gasket: below the legal bound, around the forces that are called typical."""
-_MICROWAVE = ForceRanges(CatchRange(leave_n=(15.0, 40.0), reach_m=(0.003, 0.006), enter_n=(10.0, 25.0)))
+_MICROWAVE = ForceRanges({"leave_n": (15.0, 40.0), "reach_m": (0.003, 0.006), "enter_n": (10.0, 25.0)})
 """Two hooks that a spring presses behind a ledge: our own choice, around the 15 to 36 N reported for appliances."""
-_RUBBER = GasketRange(pull_n=(-5.0, -2.0), reach_m=(0.008, 0.012))
+_RUBBER = {"pull_n": (-5.0, -2.0), "reach_m": (0.008, 0.012)}
 """A rubber seal that the latch compresses: our own choice."""
-_LATCHED = ForceRanges(CatchRange(leave_n=(20.0, 45.0), reach_m=(0.004, 0.008), enter_n=(10.0, 25.0)), _RUBBER)
+_LATCHED = ForceRanges({"leave_n": (20.0, 45.0), "reach_m": (0.004, 0.008), "enter_n": (10.0, 25.0)}, _RUBBER)
 """A latch that the handle pulls open, and a rubber seal: our own choice, below the bound for washing machines."""
-_OVEN = ForceRanges(CatchRange(leave_n=(10.0, 30.0), reach_m=(0.015, 0.03)))
+_OVEN = ForceRanges({"leave_n": (10.0, 30.0), "reach_m": (0.015, 0.03)})
 """Hinges with springs, which pull the door in at the end: our own choice."""
 
 CLOSING_FORCE_RANGES: dict[tuple[str, PartKind], ForceRanges] = {
@@ -229,7 +206,3 @@ def moved_inertia(joint_name: str, model: UrdfModel) -> float:
         away = np.cross(axis, T @ inertial.com_link)
         total += float(turned @ inertial.inertia @ turned + inertial.mass_kg * away @ away)
     return total
-
-
-def _draw_uniform(bounds: Range, rng: np.random.Generator) -> float:
-    return round(float(rng.uniform(*bounds)), 4)

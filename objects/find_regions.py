@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 
@@ -11,12 +11,10 @@ import numpy as np
 
 from unlatch.objects.annotation import Articulation, PartKind
 from unlatch.objects.annotation_entries import Region, RegionKind, RegionOpening
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.meshes.solids import Solids
-from unlatch.simcore.urdf.model import Shape, ShapeKind, UrdfModel, rigid_links
-
-Array = np.ndarray
+from unlatch.simcore.urdf.model import ShapeKind, UrdfModel, rigid_links
 
 LEAST_HEIGHT_M = 0.05
 """Free height that a region needs [m]."""
@@ -80,19 +78,16 @@ def find_regions(model: UrdfModel, articulation: Articulation) -> dict[str, Regi
                 if region.kind is RegionKind.inside and region.opening is RegionOpening.above
             ]
             named.update(_number(name, drawers[:1]))
-    return {name: _to_link(region, model, articulation) for name, region in named.items()}
+    poses = {link: model.link_pose(link, articulation.closed_positions()) for link in model.links}
+    return {
+        name: replace(region, T_link_region=poses[region.link].inverse() @ region.T_link_region)
+        for name, region in named.items()
+    }
 
 
 def _number(name: str, regions: Sequence[Region]) -> dict[str, Region]:
     ordered = sorted(regions, key=lambda region: -float(np.prod(region.size)))
     return {name if index == 0 else f"{name}_{index + 1}": region for index, region in enumerate(ordered)}
-
-
-def _to_link(region: Region, model: UrdfModel, articulation: Articulation) -> Region:
-    """Returns a region whose pose is in the root frame of the closed object, in the frame of its link."""
-    T_root_link = model.link_pose(region.link, articulation.closed_positions())
-    T = T_root_link.inverse() @ region.T_link_region
-    return Region(region.kind, region.link, T, region.size, region.opening, region.part)
 
 
 def _measure_columns(model: UrdfModel, solids: Solids, articulation: Articulation) -> _Columns | None:
@@ -286,14 +281,12 @@ def _collider_rows(model: UrdfModel, positions: Mapping[str, float]) -> Iterator
     for name, link in model.links.items():
         T_root_link = model.link_pose(name, dict(positions))
         for shape in link.collisions:
-            yield _shape_rows(shape, T_root_link @ shape.T_link_shape)
-
-
-def _shape_rows(shape: Shape, T_root_shape: Pose) -> np.ndarray:
-    if shape.kind is ShapeKind.sphere:
-        return np.array([[*T_root_shape.p, shape.size[0]]])
-    corners = T_root_shape @ shape_mesh(shape).vertices
-    return np.column_stack([corners, np.zeros(len(corners))])
+            T_root_shape = T_root_link @ shape.T_link_shape
+            if shape.kind is ShapeKind.sphere:
+                yield np.array([[*T_root_shape.p, shape.size[0]]])
+            else:
+                corners = T_root_shape @ shape_mesh(shape).vertices
+                yield np.column_stack([corners, np.zeros(len(corners))])
 
 
 def _support_rows(rows: np.ndarray) -> np.ndarray:

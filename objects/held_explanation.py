@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from unlatch.objects.mechanisms import (
-    Condition,
-    Measure,
-    Mechanism,
-    Mimic,
-    PushLatch,
-    closed_position,
-    rest_position,
-)
+from unlatch.objects.mechanisms import Condition, Measure, Mechanism, Mimic, PushLatch, closed_position, rest_position
 from unlatch.simcore.urdf.model import UrdfModel
 
 _HELD_WORDS = {"latch": "latched", "push_latch": "shut", "release": "shut"}

@@ -101,17 +101,6 @@ class Mechanism:
         """Returns the conditions under which the joints that it holds are free; all of them must hold."""
         return ()
 
-    def renamed(self, names: Mapping[str, str]) -> Mechanism:
-        """Returns a copy with other names of joints, by old name; names that are missing stay."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        for name in JOINT_FIELDS:
-            value = values.get(name)
-            if isinstance(value, str):
-                values[name] = names.get(value, value)
-            elif value:
-                values[name] = tuple(names.get(joint, joint) for joint in value)
-        return type(self)(**values)
-
     def to_dict(self) -> dict[str, Any]:
         """Returns the mapping for `articulation.yaml`; numbers are rounded to a nanometre, defaults are left out."""
         data: dict[str, Any] = {"kind": self.kind}

@@ -107,10 +107,7 @@ class SceneObject(Module):
         relative to each other never touch.
         """
         self.body.ignore_rigid_pairs()
-        if self.asset.articulation.mechanisms:
-            self.set_joints(self.asset.rest_positions)
-        else:
-            self.set_joints(self.asset.articulation.closed_positions())
+        self.set_joints(self.asset.rest_positions)
         for first, second in self.body.find_overlaps(OVERLAP_M):
             self.body.ignore_collision(self.body, first, second)
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +34,7 @@ from unlatch.simcore.geometry import Pose, turn_to_x
 from unlatch.simcore.meshes.mesh_store import model_files
 from unlatch.simcore.meshes.solids import Solids
 from unlatch.simcore.temporary_folders import scratch_files
-from unlatch.simcore.urdf.model import Inertial, Joint, Link, Shape, UrdfModel
+from unlatch.simcore.urdf.model import Inertial, Joint, Link, Shape, UrdfModel, moved_bounds
 from unlatch.simcore.urdf.reader import read_urdf
 
 _ASIDE = 0.05
@@ -75,24 +74,24 @@ def turn_object(
     R_down = side.down_rotation
     articulation = replace(articulation, regions=None)
     lying = _move_object(model, articulation, Pose(R_down, np.zeros(3)), bounds_obj)
-    fronts = {part.name: _front_of(part, lying, articulation.parts[part.name], model) for part in lying.parts}
+    fronts = {
+        name: _front_of(part, lying, articulation.parts[name], model) for name, part in lying.articulation.parts.items()
+    }
     first = front_part if front_part in fronts else next(iter(fronts), None)
     R = turn_to_x(0 if first is None else fronts[first]) @ R_down
     # the underside stays at its height, and the middle over the same point
-    turned = _corners(bounds_obj) @ R.T
-    low, high = turned.min(axis=0), turned.max(axis=0)
+    low, high = moved_bounds(bounds_obj, Pose(R, np.zeros(3)))
     lift = [*(bounds_obj.mean(axis=0) - 0.5 * (low + high))[:2], float(bounds_obj[0, 2] - low[2])]
-    T = Pose(R, np.array(lift))
-    made = _move_object(model, articulation, T, bounds_obj)
+    made = _move_object(model, articulation, Pose(R, np.array(lift)), bounds_obj)
     parts = {
-        part.name: replace(
+        name: replace(
             part,
             kind=_kind_of(part, made),
             axes={**part.axes, "base_front_axis": _front_axis(part, fronts, first, made)},
         )
-        for part in made.parts
+        for name, part in made.articulation.parts.items()
     }
-    return TurnedObject(made.model, replace(made.articulation, parts=parts), made.bounds_obj, R)
+    return replace(made, articulation=replace(made.articulation, parts=parts))
 
 
 def outward_of(part: Part, model: UrdfModel, articulation: Articulation) -> np.ndarray:
@@ -105,22 +104,8 @@ def outward_of(part: Part, model: UrdfModel, articulation: Articulation) -> np.n
     return np.asarray(out / np.linalg.norm(out))
 
 
-@dataclass(frozen=True)
-class _Moved:
-    """An object in another pose of its root link's content."""
-
-    model: UrdfModel
-    articulation: Articulation
-    bounds_obj: np.ndarray
-
-    @property
-    def parts(self) -> Iterator[Part]:
-        """Its parts."""
-        return iter(self.articulation.parts.values())
-
-
-def _move_object(model: UrdfModel, articulation: Articulation, T: Pose, bounds_obj: np.ndarray) -> _Moved:
-    """Returns an object all of which is moved by `T` in the frame of its root link."""
+def _move_object(model: UrdfModel, articulation: Articulation, T: Pose, bounds_obj: np.ndarray) -> TurnedObject:
+    """Returns an object all of which is moved by `T` in the frame of its root link; kinds and axes of parts stay."""
     root = model.root
     joints = {
         name: replace(joint, T_parent_joint=T @ joint.T_parent_joint) if joint.parent == root else joint
@@ -128,13 +113,7 @@ def _move_object(model: UrdfModel, articulation: Articulation, T: Pose, bounds_o
     }
     links = {name: moved_link(link, T) if name == root else link for name, link in model.links.items()}
     moved = moved_annotation(articulation, lambda link: (link, T if link == root else None), T)
-    corners = T @ _corners(bounds_obj)
-    bounds = np.stack([corners.min(axis=0), corners.max(axis=0)])
-    return _Moved(UrdfModel(model.name, links, joints), moved, bounds)
-
-
-def _corners(bounds: np.ndarray) -> np.ndarray:
-    return np.array(list(product(*np.asarray(bounds).T)))  # (8, 3)
+    return TurnedObject(UrdfModel(model.name, links, joints), moved, moved_bounds(bounds_obj, T), T.R)
 
 
 def moved_link(link: Link, T: Pose) -> Link:
@@ -190,21 +169,21 @@ def moved_annotation(
     )
 
 
-def _kind_of(part: Part, lying: _Moved) -> PartKind:
+def _kind_of(part: Part, lying: TurnedObject) -> PartKind:
     """Returns the kind of a part as its object lies: a door in the front is a lid if the front is up."""
     if part.kind not in _HINGED:
         return part.kind
     return PartKind.of_hinge(_axis_of(part, lying), outward_of(part, lying.model, lying.articulation))
 
 
-def _axis_of(part: Part, lying: _Moved) -> np.ndarray:
+def _axis_of(part: Part, lying: TurnedObject) -> np.ndarray:
     """Returns (3,) the unit axis of the joint of a closed part, root frame."""
     joint = lying.model.joints[part.joint]
     pose = lying.model.link_pose(joint.child, lying.articulation.closed_positions())
     return np.asarray(pose.rotate(joint.axis / np.linalg.norm(joint.axis)))
 
 
-def _front_of(part: Part, lying: _Moved, standing: Part, model: UrdfModel) -> int:
+def _front_of(part: Part, lying: TurnedObject, standing: Part, model: UrdfModel) -> int:
     """Returns the number of quarter turns about z from +x to the front of a part, as the annotator chooses it.
 
     The front is the side to which the part opens, or, for a lid, the side of its free edge. For other parts that open
@@ -244,7 +223,7 @@ def _quarter_of(direction: np.ndarray) -> int:
     return round(float(np.arctan2(direction[1], direction[0])) / (np.pi / 2)) % 4
 
 
-def _front_axis(part: Part, fronts: dict[str, int], first: str | None, made: _Moved) -> FramedVector:
+def _front_axis(part: Part, fronts: dict[str, int], first: str | None, made: TurnedObject) -> FramedVector:
     """Returns the `base_front_axis` of a part of the turned object, whose front is that of the part `first`."""
     turn = fronts[part.name] - (0 if first is None else fronts[first])
     front_root = turn_to_x(-turn) @ _X
@@ -306,7 +285,7 @@ def _is_balanced(asset: ObjectAsset, acted: Collection[Part], side: RestsOn) -> 
     if underside > float(low[2]) + _FEET_M:
         return False
     carrying = carrying[carrying[:, 2] < underside + _CONTACT_M, :2]
-    middle = R @ _centre_of_mass(asset)
+    middle = R @ asset.centre_of_mass
     margin_m = max(_MARGIN_M, _MARGIN_SHARE * float((high - low)[:2].min()))
     try:
         hull = scipy.spatial.ConvexHull(carrying)
@@ -314,16 +293,6 @@ def _is_balanced(asset: ObjectAsset, acted: Collection[Part], side: RestsOn) -> 
         return False
     distances = hull.equations[:, :2] @ middle[:2] + hull.equations[:, 2]
     return bool(np.all(distances < -margin_m))
-
-
-def _centre_of_mass(asset: ObjectAsset) -> np.ndarray:
-    """Returns (3,) the centre of mass of the closed object in its root frame [m]."""
-    mass_kg, moment, closed = 0.0, np.zeros(3), asset.articulation.closed_positions()
-    for name, link in asset.model.links.items():
-        if link.inertial is not None:
-            mass_kg += link.inertial.mass_kg
-            moment += link.inertial.mass_kg * (asset.model.link_pose(name, closed) @ link.inertial.com_link)
-    return moment / mass_kg if mass_kg > 0.0 else np.asarray(asset.bounds_obj.mean(axis=0))
 
 
 def scaled_model(model: UrdfModel, factor: float) -> UrdfModel:

@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unlatch.objects.annotation import (
-    FREE_KEYPOINT_NAMES,
-    KEYPOINT_NAMES,
-    Articulation,
-    Part,
-    PartKind,
-)
+from unlatch.objects.annotation import FREE_KEYPOINT_NAMES, KEYPOINT_NAMES, Articulation, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_force_values import LEAST_LEVER_M, can_hold_closed, handle_lever_m
 from unlatch.objects.mechanisms import mechanism_problems

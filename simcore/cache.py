@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from unlatch.simcore.errors import AssetError, ConfigError
-from unlatch.simcore.files import home_folder, open_draft, user_path
+from unlatch.simcore.files import file_sha256, home_folder, open_draft, user_path
 from unlatch.simcore.process import WORKER_VARIABLE, speaks_for_all
 from unlatch.simcore.temporary_folders import locked_folder
 
@@ -187,7 +187,7 @@ def write_manifest(folder: Path, *, key: str) -> str:
 
     `key` is the hash of the sources of the content.
     """
-    files = {str(p.relative_to(folder)): _file_hash(p) for p in _list_files(folder)}
+    files = {str(p.relative_to(folder)): file_sha256(p) for p in _list_files(folder)}
     total = json_hash(files)
     text = json.dumps({"key": key, "content_hash": total, "files": files}, indent=1, sort_keys=True)
     (folder / MANIFEST_FILE).write_text(text + "\n", encoding="utf-8")
@@ -208,7 +208,7 @@ def intact_hash(folder: Path, *, key: str, allow_unlisted: bool = False) -> str 
         present = {str(p.relative_to(folder)) for p in _list_files(folder)}
         if not (present >= listed.keys() if allow_unlisted else present == listed.keys()):
             return None
-        if any(_file_hash(folder / name) != value for name, value in listed.items()):
+        if any(file_sha256(folder / name) != value for name, value in listed.items()):
             return None
         return str(manifest["content_hash"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -218,10 +218,6 @@ def intact_hash(folder: Path, *, key: str, allow_unlisted: bool = False) -> str 
 
 def _list_files(folder: Path) -> list[Path]:
     return sorted(p for p in folder.rglob("*") if p.is_file() and p.name != MANIFEST_FILE)
-
-
-def _file_hash(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _carry_over(carry_over: Callable[[Path, Path], None], folder: Path, temporary: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unlatch.simcore.registry import Catalog, CatalogEntry
+from unlatch.simcore.registry import Catalog, CatalogEntry, own_entries
 
 AUTO = "auto"
 """The name that stands for the renderer that suits the images and this machine."""
@@ -10,20 +10,17 @@ SOFTWARE = "software"
 """Name of the renderer that is always there."""
 RENDERERS = Catalog(
     "renderer",
-    {
-        "mitsuba": CatalogEntry(
-            "unlatch.simcore.sim.renderers.mitsuba:MitsubaRenderer",
-            "path tracing for pictures of record: extra 'pathtrace'",
-        ),
-        "pygfx": CatalogEntry(
-            "unlatch.simcore.sim.renderers.pygfx:PygfxRenderer",
-            "physically based pictures by wgpu: Vulkan, extra 'render'",
-        ),
-        "software": CatalogEntry(
-            "unlatch.simcore.sim.renderers.software:SoftwareRenderer",
-            "physically based pictures by the processor: everywhere, on one core",
-        ),
-    },
+    own_entries(
+        "simcore.sim.renderers.",
+        {
+            "mitsuba": ("mitsuba:MitsubaRenderer", "path tracing for pictures of record: extra 'pathtrace'"),
+            "pygfx": ("pygfx:PygfxRenderer", "physically based pictures by wgpu: Vulkan, extra 'render'"),
+            "software": (
+                "software:SoftwareRenderer",
+                "physically based pictures by the processor: everywhere, on one core",
+            ),
+        },
+    ),
     group="unlatch.renderers",
     contract="unlatch.simcore.sim.renderers.renderer:Renderer",
     listed_by="unlatch list renderers",
@@ -32,24 +29,26 @@ RENDERERS = Catalog(
 )
 
 
-_ANNOTATORS = "unlatch.simcore.sim.annotators.annotators"
 ANNOTATORS = Catalog(
     "annotator",
-    {
-        "boxes_2d_loose": CatalogEntry(f"{_ANNOTATORS}:LooseBoxes2d", "boxes around whole things, hidden parts too"),
-        "boxes_2d_tight": CatalogEntry(f"{_ANNOTATORS}:TightBoxes2d", "boxes around visible pixels"),
-        "boxes_3d": CatalogEntry(f"{_ANNOTATORS}:Boxes3d", "boxes in space and their corners in the image"),
-        "distance_to_camera": CatalogEntry(f"{_ANNOTATORS}:DistanceToCamera", "distance from the camera's centre"),
-        "distance_to_image_plane": CatalogEntry(f"{_ANNOTATORS}:DistanceToImagePlane", "depth along the camera's z"),
-        "instance_segmentation": CatalogEntry(f"{_ANNOTATORS}:InstanceSegmentation", "visible link of each pixel"),
-        "keypoints": CatalogEntry(f"{_ANNOTATORS}:Keypoints", "annotated points in the image, visible or hidden"),
-        "normals": CatalogEntry(f"{_ANNOTATORS}:Normals", "normals of the visible surfaces"),
-        "occlusion": CatalogEntry(f"{_ANNOTATORS}:Occlusion", "hidden share of each thing"),
-        "point_cloud": CatalogEntry(f"{_ANNOTATORS}:PointCloud", "the image as points in the world"),
-        "poses": CatalogEntry(f"{_ANNOTATORS}:Poses", "poses in the camera frame, centres in the image"),
-        "rgb": CatalogEntry(f"{_ANNOTATORS}:Rgb", "colours"),
-        "semantic_segmentation": CatalogEntry(f"{_ANNOTATORS}:SemanticSegmentation", "labels of each pixel"),
-    },
+    own_entries(
+        "simcore.sim.annotators.annotators:",
+        {
+            "boxes_2d_loose": ("LooseBoxes2d", "boxes around whole things, hidden parts too"),
+            "boxes_2d_tight": ("TightBoxes2d", "boxes around visible pixels"),
+            "boxes_3d": ("Boxes3d", "boxes in space and their corners in the image"),
+            "distance_to_camera": ("DistanceToCamera", "distance from the camera's centre"),
+            "distance_to_image_plane": ("DistanceToImagePlane", "depth along the camera's z"),
+            "instance_segmentation": ("InstanceSegmentation", "visible link of each pixel"),
+            "keypoints": ("Keypoints", "annotated points in the image, visible or hidden"),
+            "normals": ("Normals", "normals of the visible surfaces"),
+            "occlusion": ("Occlusion", "hidden share of each thing"),
+            "point_cloud": ("PointCloud", "the image as points in the world"),
+            "poses": ("Poses", "poses in the camera frame, centres in the image"),
+            "rgb": ("Rgb", "colours"),
+            "semantic_segmentation": ("SemanticSegmentation", "labels of each pixel"),
+        },
+    ),
     group="unlatch.annotators",
     contract="unlatch.simcore.sim.annotators.annotation:Annotator",
     listed_by="unlatch list annotators",

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import shlex
 from importlib import import_module
-from importlib.metadata import (
-    PackageNotFoundError,
-    requires,
-)
+from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
 from unlatch.simcore.errors import PluginError, UnlatchError
-
-DISTRIBUTION = __name__.partition(".")[0]
-"""Name of this distribution, which is that of its package."""
+from unlatch.simcore.registry import DISTRIBUTION
 
 
 def clone_folder() -> Path | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import hashlib
 import os
 import re
 import shlex
@@ -181,6 +182,15 @@ def read_bounded(path: Path, *, limit: int) -> bytes:
             return file.read(limit)
     finally:
         os.close(descriptor)
+
+
+def file_sha256(path: Path) -> str:
+    """Returns the SHA-256 checksum of a file of any size."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def unwritable_error(path: Path, exc: OSError) -> RecordingError:

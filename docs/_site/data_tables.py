@@ -169,7 +169,7 @@ def _array_table(kind: str) -> str:
     for spec in KEYS:
         if spec.kind == kind:
             shape = "any" if spec.shape is None else "(" + ", ".join(str(size) for size in spec.shape) + ")"
-            optional = "" if spec.required else " Optional."
+            optional = " Optional." if spec.only else ""
             rows.append((f"`{spec.pattern}`", shape, spec.dtype, spec.unit, f"{spec.meaning}{optional}"))
     return _table(("Key", "Row shape", "Type", "Unit", "Meaning"), rows)
 

@@ -40,16 +40,7 @@ from unlatch.objects.procedural.doors import BoxWithDoors, Door, numbered
 from unlatch.objects.procedural.fittings import Carcass, add_feet, add_turning_knob, turning_knob
 from unlatch.objects.procedural.handles import PUSH_ROOM_M, FlushBar, bar, handle
 from unlatch.objects.procedural.links import FLAP_BELOW, FRONT, LinkBuilder, PanelBuilder, door_frame
-from unlatch.objects.procedural.parameters import (
-    Colour,
-    Drawn,
-    by,
-    derived,
-    either,
-    one_of,
-    uniform,
-    whole,
-)
+from unlatch.objects.procedural.parameters import Colour, Drawn, by, derived, either, one_of, uniform, whole
 
 _GAP_M = 0.003
 """Gap between the body and a door that is hinged below."""
@@ -366,14 +357,15 @@ def _add_to_refrigerator_door(panel: PanelBuilder, p: Drawn, door: Door) -> None
         panel.visual.box(f"bin_{number}", (0.06, foot, -0.045), (width - 0.06, foot + up * 0.07, 0.002), rgba=SHELF)
 
 
-def _paint_refrigerator(assembly: Assembly, p: Drawn, doors: Sequence[Door]) -> None:
-    assembly.set_texture(sheet_texture, p.colour, p.door_colour)
-
-
 refrigerator = ObjectGenerator(
     "refrigerator",
     _REFRIGERATOR,
-    BoxWithDoors(_refrigerator_doors, _add_refrigerator_body, _add_to_refrigerator_door, _paint_refrigerator),
+    BoxWithDoors(
+        _refrigerator_doors,
+        _add_refrigerator_body,
+        _add_to_refrigerator_door,
+        finish=lambda assembly, p, doors: assembly.set_texture(sheet_texture, p.colour, p.door_colour),
+    ),
 )
 
 # Dishwasher: the door is hinged below, the controls are over it, a basket with plates is inside.

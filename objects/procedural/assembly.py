@@ -18,7 +18,7 @@ from unlatch.objects.procedural.links import FLAP_BELOW, LinkBuilder, PanelBuild
 from unlatch.objects.procedural.parameters import Colour, Drawn, Table, draw_table, parameter_record
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.rng import stream
-from unlatch.simcore.urdf.model import Joint, Link, UrdfModel, primitive_bounds
+from unlatch.simcore.urdf.model import Joint, Link, UrdfModel, moved_bounds, primitive_bounds
 
 LICENCE = "Apache-2.0"
 TAIL_M = 0.05
@@ -30,7 +30,6 @@ _GRAVITY_M_S2 = 9.81
 _GROUND_CLEARANCE_M = 0.004
 """Distance that the handle of an open door keeps from the ground."""
 _MOMENT_SAMPLES = 25
-_CORNERS = np.array([[x, y, z] for x in (False, True) for y in (False, True) for z in (False, True)])
 
 
 @dataclass(frozen=True)
@@ -50,14 +49,12 @@ class GeneratedObject:
 
 def model_bounds(model: UrdfModel, positions: dict[str, float] | None = None) -> np.ndarray:
     """Returns (2, 3) bounds of all colliding primitives in the root link frame [m]; other joints are at 0."""
-    corners: list[np.ndarray] = []
+    found = []
     for link in model.links.values():
         pose = model.link_pose(link.name, positions)
-        for shape in link.collisions:
-            low, high = primitive_bounds(shape)
-            corners.append(pose @ np.where(_CORNERS, high, low))  # (8, 3)
-    points = np.concatenate(corners)
-    return np.stack([points.min(axis=0), points.max(axis=0)])
+        found += [moved_bounds(primitive_bounds(shape), pose) for shape in link.collisions]
+    bounds = np.array(found)  # (N, 2, 3)
+    return np.stack([bounds[:, 0].min(axis=0), bounds[:, 1].max(axis=0)])
 
 
 @dataclass(frozen=True)

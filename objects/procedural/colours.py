@@ -73,8 +73,8 @@ def darker(colour: Colour, factor: float = 0.8) -> Colour:
 
 def draw_contrast(rng: np.random.Generator, colours: Sequence[Colour], ground: Colour) -> Colour:
     """Draws one of the colours that contrast with their background; if none does, the one with the most contrast."""
-    clear = [colour for colour in colours if abs(_brightness(colour) - _brightness(ground)) > _LEAST_CONTRAST]
-    return draw_one(rng, clear or [max(colours, key=lambda c: abs(_brightness(c) - _brightness(ground)))])
+    clear = [colour for colour in colours if abs(brightness(colour) - brightness(ground)) > _LEAST_CONTRAST]
+    return draw_one(rng, clear or [max(colours, key=lambda c: abs(brightness(c) - brightness(ground)))])
 
 
 def contrast(colours: Sequence[Colour], with_name: str) -> Draw:
@@ -84,7 +84,7 @@ def contrast(colours: Sequence[Colour], with_name: str) -> Draw:
 
 def mark_colour(ground: Colour) -> Colour:
     """Returns a light colour for marks on a dark ground, a dark one on a light ground."""
-    return MARK if _brightness(ground) < 0.5 else DARK
+    return MARK if brightness(ground) < 0.5 else DARK
 
 
 def board_texture(colour: Colour) -> TextureKind:
@@ -104,7 +104,8 @@ _LEAST_CONTRAST = 0.25
 """Difference in brightness that is seen at a glance."""
 
 
-def _brightness(colour: Colour) -> float:
+def brightness(colour: Sequence[float]) -> float:
+    """Returns how bright red, green and blue are together, 0 to 1."""
     return 0.3 * colour[0] + 0.6 * colour[1] + 0.1 * colour[2]
 
 

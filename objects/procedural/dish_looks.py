@@ -5,7 +5,6 @@ A look has the measures of the object and lies on its colliders where a hand hol
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,10 +16,6 @@ from unlatch.objects.procedural.prints import Print, Rgb, draw_brand
 from unlatch.simcore.geometry import Pose
 
 # Dishes: an outside, an inside and a foot, with a glaze.
-
-
-def _scaled(shares: Sequence[tuple[float, float]], radius: float, height: float) -> Profile:
-    return [(r * radius, z * height) for r, z in shares]
 
 
 def _wall(outside: Profile, thickness: float, floor: float) -> tuple[Profile, Profile]:
@@ -37,10 +32,9 @@ def _wall(outside: Profile, thickness: float, floor: float) -> tuple[Profile, Pr
     return outside, [(radius, height - 0.4 * half), *rim, *inside, (0.82 * last, floor), (0.0, floor)]
 
 
-def draw_glaze(
-    kind: str, tone: Rgb, rng: np.random.Generator, *, width: int = 192, height: int = 96
-) -> tuple[Print, Rgb]:
+def draw_glaze(kind: str, tone: Rgb, rng: np.random.Generator) -> tuple[Print, Rgb]:
     """Draws the outside of a dish; returns it with the colour of the inside."""
+    width, height = 192, 96
     light = vary(WHITE, rng, hue=0.5, saturation=1.5, value=0.04)
     ground = tone if kind in ("plain", "speckled", "dipped", "worn") else light
     picture = Print(width, height, ground)
@@ -129,9 +123,8 @@ def draw_mug(p: Any, tone: Rgb, rng: np.random.Generator) -> list[Piece]:
     """Draws a mug: its wall, and a handle that is rounded."""
     glaze = draw_one(rng, _GLAZES)
     tin = rng.random() < 0.15  # enamelled steel with a dark rim
-    outside = rounded(
-        _scaled(_MUGS["straight" if tin else draw_one(rng, list(_MUGS))], p.radius_m, p.height_m), 0.004, 2
-    )
+    shape = _MUGS["straight" if tin else draw_one(rng, list(_MUGS))]
+    outside = rounded([(r * p.radius_m, z * p.height_m) for r, z in shape], 0.004, 2)
     wall = 0.45 * p.wall_m if tin else p.wall_m
     rim = mix(tone, INK, 0.85) if tin else None
     pieces = _dish(outside, wall, 0.9 * p.wall_m, glaze, tone, rng, finish="lacquer" if tin else "enamel", rim=rim)
@@ -165,21 +158,17 @@ def draw_bowl(p: Any, tone: Rgb, rng: np.random.Generator) -> list[Piece]:
     outside = rounded(
         [(r, z * p.height_m) for r, z in zip(radius.tolist(), shares[:, 1].tolist(), strict=True)], 0.008, 3
     )
-    if rng.random() < 0.2:
-        return _wooden(outside, p.wall_m, rng, sides=28)
+    if rng.random() < 0.2:  # turned wood, with rings of its grain
+        wood = vary(draw_one(rng, ((0.62, 0.42, 0.24), (0.45, 0.29, 0.17), (0.74, 0.58, 0.38))), rng)
+        grain = draw_grain(wood, rng)
+        outer, inside = _wall(outside, p.wall_m, 1.2 * p.wall_m)
+        return [Piece(lathe([(0.0, outer[0][1]), *outer, *inside[1:]]), WHITE, "wood", grain)]
     return _dish(outside, p.wall_m, 1.2 * p.wall_m, draw_one(rng, _ROUND_GLAZES), tone, rng)
 
 
-def _wooden(outside: Profile, thickness: float, rng: np.random.Generator, *, sides: int) -> list[Piece]:
-    """Returns a turned bowl of wood, with rings of its grain."""
-    wood = vary(draw_one(rng, ((0.62, 0.42, 0.24), (0.45, 0.29, 0.17), (0.74, 0.58, 0.38))), rng)
-    grain = draw_grain(wood, rng)
-    outer, inside = _wall(outside, thickness, 1.2 * thickness)
-    return [Piece(lathe([(0.0, outer[0][1]), *outer, *inside[1:]], sides=sides), WHITE, "wood", grain)]
-
-
-def draw_grain(wood: Rgb, rng: np.random.Generator, *, width: int = 64, height: int = 128) -> Print:
+def draw_grain(wood: Rgb, rng: np.random.Generator) -> Print:
     """Draws streaks of wood along the picture's width."""
+    width, height = 64, 128
     picture = Print(width, height, wood)
     steps = 1.0 + 0.16 * (rng.random((height, 1)) - 0.5) + 0.10 * (rng.random((height // 8, 1)).repeat(8, axis=0) - 0.5)
     picture.shade(np.repeat(steps, width, axis=1))

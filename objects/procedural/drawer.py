@@ -12,7 +12,7 @@ import numpy as np
 
 from unlatch.objects.procedural.assembly import Assembly, ObjectGenerator, slide_motion
 from unlatch.objects.procedural.colours import HANDLE_COLOURS, board_texture
-from unlatch.objects.procedural.handles import FlushBar, HandlePlace, KnobHandle, PanelGrip, PanelHandle, bar, draw_knob
+from unlatch.objects.procedural.handles import FlushBar, HandlePlace, KnobHandle, PanelGrip, bar, draw_knob
 from unlatch.objects.procedural.links import DRAWER_FRONT, LinkBuilder, PanelBuilder, X
 from unlatch.objects.procedural.parameters import Colour, Drawn, by, derived, draw_uniform, either, one_of, uniform
 from unlatch.simcore.geometry import Pose
@@ -45,11 +45,6 @@ class FirstKnob(KnobHandle):
 _draw_front_bar = bar(length=lambda p: (0.12, min(0.22, p.width_m - 0.20)), thickness=(0.01, 0.018), kind=FlushBar)
 
 
-def _draw_front_handle(rng: np.random.Generator, p: Drawn) -> PanelHandle:
-    drawn: PanelHandle = draw_knob(rng, FirstKnob) if rng.random() < 0.25 else _draw_front_bar(rng, p)
-    return drawn
-
-
 _DRAWER = {
     "count": either(1, 2),  # one drawer, or two above one another
     "acted": lambda rng, p: 1 if p.count == 2 and rng.random() < 0.75 else 0,  # index from below of the part `drawer`
@@ -70,7 +65,7 @@ _DRAWER = {
     "colour": derived(lambda p: p._wood[0]),
     "front_colour": derived(lambda p: p._wood[1]),
     "handle_colour": one_of(HANDLE_COLOURS),
-    "handle": _draw_front_handle,
+    "handle": lambda rng, p: draw_knob(rng, FirstKnob) if rng.random() < 0.25 else _draw_front_bar(rng, p),
 }
 
 

@@ -5,6 +5,7 @@ Faces of two colours in one plane would flicker, so the smaller one is drawn a q
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,11 +16,9 @@ from unlatch.objects.procedural.looks import INK, STEEL, WHITE, Piece, draw_colo
 from unlatch.objects.procedural.mesh_makers import bevelled_box, circle, lathe, slab
 from unlatch.objects.procedural.parameters import Colour, draw_one
 from unlatch.objects.procedural.prints import Print, draw_brand, draw_panel, draw_plate
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.sim.visuals.visual_shapes import Finish
-from unlatch.simcore.urdf.model import Shape, ShapeKind, UrdfModel, primitive_bounds
-
-Array = np.ndarray
+from unlatch.simcore.urdf.model import Shape, ShapeKind, UrdfModel, moved_bounds, primitive_bounds
 
 _PLATED = (
     *("dishwasher", "microwave", "oven", "refrigerator", "safe", "toaster", "trash_can", "washing_machine"),
@@ -49,21 +48,15 @@ class Dressing:
     colours: dict[Colour, Colour]
     """The drawn colour of each colour."""
     finishes: dict[Colour, Finish]
-    _bevels: dict[tuple[str, str], float]
-
-    def bevel_m(self, link: str, shape: Shape) -> float:
-        """Returns how far the edges of a box are bevelled [m]; 0 for sharp edges and other shapes."""
-        return self._bevels.get((link, shape.name), 0.0)
-
-    def finish(self, colour: Colour) -> Finish:
-        """Returns how a colour without a texture reflects light."""
-        return self.finishes[colour]
+    """How a colour without a texture reflects light."""
+    bevels: dict[tuple[str, str], float]
+    """How far the edges of a box are bevelled, by link and name of the box; other edges are sharp [m]."""
 
 
 def dress(made: GeneratedObject, rng: np.random.Generator) -> Dressing:
     """Draws how an object looks; `rng` draws colours, names and places."""
     model, category = made.model, made.articulation.category
-    shapes = separate_faces({name: list(link.visuals) for name, link in model.links.items()})
+    shapes = {name: _separate_faces(link.visuals) for name, link in model.links.items()}
     pieces: dict[str, list[Piece]] = {name: [] for name in model.links}
     for name, found in shapes.items():
         displays = [shape for shape in found if _is_display(shape)]
@@ -76,8 +69,9 @@ def dress(made: GeneratedObject, rng: np.random.Generator) -> Dressing:
         for _ in range(int(rng.integers(0, 6)) if rng.random() < 0.6 else 0):
             _add_note(front, pieces, rng)
     for name, found in shapes.items():
-        bins = sorted((_bounds(shape) for shape in found if shape.name.startswith("bin_")), key=lambda bin_: bin_[1, 2])
-        upper = max((float(_bounds(shape)[1, 2]) for shape in found), default=0.0) - 0.05
+        bins = [primitive_bounds(shape) for shape in found if shape.name.startswith("bin_")]
+        bins.sort(key=lambda bin_: bin_[1, 2])
+        upper = max((float(primitive_bounds(shape)[1, 2]) for shape in found), default=0.0) - 0.05
         for bin_, above in zip(bins, [*(float(other[0, 2]) for other in bins[1:]), upper], strict=False):
             pieces[name] += _fill_bin(bin_, above, rng)
     seen = dict.fromkeys(shape.rgba for found in shapes.values() for shape in found if shape.rgba is not None)
@@ -125,24 +119,8 @@ def _same_colour(shapes: list[Shape]) -> Array:
     return same
 
 
-def _bounds(shape: Shape, pose: Pose | None = None) -> Array:
-    """Returns (2, 3) bounds of a primitive in the frame of its link, or in that in which `pose` is the link's."""
-    low, high = primitive_bounds(shape)
-    if pose is None:
-        return np.stack([low, high])
-    points = pose @ np.where(_CORNERS, high, low)
-    return np.stack([points.min(axis=0), points.max(axis=0)])
-
-
-_CORNERS = np.array([[x, y, z] for x in (False, True) for y in (False, True) for z in (False, True)])
-
-
-def separate_faces(shapes: dict[str, list[Shape]]) -> dict[str, list[Shape]]:
-    """Returns shapes by link of which no two faces of different colours overlap in one plane of their link."""
-    return {link: _separate(own) for link, own in shapes.items()}
-
-
-def _separate(shapes: list[Shape]) -> list[Shape]:
+def _separate_faces(shapes: Sequence[Shape]) -> list[Shape]:
+    """Returns shapes of a link of which no two faces of different colours overlap in one plane."""
     found = list(shapes)
     for _ in range(_SETTLED_AFTER):
         conflicts = coplanar_faces(found)
@@ -207,7 +185,7 @@ def _is_display(shape: Shape) -> bool:
 
 def _draw_display(shape: Shape, rng: np.random.Generator) -> Piece:
     """Draws digits on the two sides across the thinnest extent."""
-    low, high = _bounds(shape)
+    low, high = primitive_bounds(shape)
     axis = int(np.argmin(high - low))
     lit = draw_one(rng, ((0.35, 0.95, 0.85), (0.95, 0.35, 0.25), (0.55, 0.85, 1.0), (0.95, 0.80, 0.35)))
     span = (0.0, 0.0, 1.0, 1.0)
@@ -225,7 +203,7 @@ class _Front:
         self._faces: list[tuple[str, Array, Colour | None]] = []
         everything = [np.zeros((0, 2, 3))]
         for name, found in shapes.items():
-            bounds = [_bounds(shape, self._poses[name]) for shape in found]
+            bounds = [moved_bounds(primitive_bounds(shape), self._poses[name]) for shape in found]
             everything += [np.array(bounds)] if bounds else []
             flat = (shape.kind is ShapeKind.box and _flat_axes(shape)[0] for shape in found)
             self._faces += [

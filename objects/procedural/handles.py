@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -13,9 +12,7 @@ import numpy as np
 from unlatch.objects.annotation import Handle, HandleType
 from unlatch.objects.procedural.links import PanelBuilder, PanelFrame
 from unlatch.objects.procedural.parameters import Colour, Draw, Drawn, draw_uniform, parameter_record
-from unlatch.simcore.geometry import Pose
-
-Array = np.ndarray
+from unlatch.simcore.geometry import Array, Pose
 
 _FINGER_DEPTH_M = 0.012
 """Distance of the middle between the fingertips from the edge that they hold."""
@@ -84,13 +81,6 @@ class PanelHandle(ABC):
         return {"kind": self.kind} | parameter_record(self)
 
 
-class BarSection(Enum):
-    """Cross-section of a bar."""
-
-    round = "round"
-    box = "box"
-
-
 @dataclass(frozen=True)
 class BarHandle(PanelHandle):
     """A straight bar on two posts."""
@@ -98,7 +88,8 @@ class BarHandle(PanelHandle):
     kind = "bar"
     overhang_m: ClassVar[float | None] = None
     """How far it reaches beyond each of its posts [m]; None: by half the width of a post."""
-    section: BarSection
+    section: str
+    """`round` or `box`."""
     thickness_m: float
     """Across the bar, where the fingers close."""
     depth_m: float
@@ -120,7 +111,7 @@ class BarHandle(PanelHandle):
         (across, along), half = place.at, self.length_m / 2
         middle = place.face + self.standoff_m + self.depth_m / 2
         overhang = self.post_m / 2 if self.overhang_m is None else self.overhang_m
-        if self.section is BarSection.round:
+        if self.section == "round":
             centre = (across, along, middle)
             radius = self.thickness_m / 2
             panel.cylinder("handle_bar", centre, axis="along", radius=radius, length=self.length_m, rgba=rgba)
@@ -275,13 +266,13 @@ def _draw_bar(
     thickness: tuple[float, float],
     kind: type[BarHandle] = BarHandle,
 ) -> BarHandle:
-    section = BarSection.round if rng.random() < 0.5 else BarSection.box
+    section = "round" if rng.random() < 0.5 else "box"
     across = draw_uniform(rng, *thickness)
     depth = draw_uniform(rng, 0.012, 0.02)
     return kind(
         section=section,
         thickness_m=across,
-        depth_m=across if section is BarSection.round else depth,
+        depth_m=across if section == "round" else depth,
         length_m=draw_uniform(rng, *length),
         standoff_m=draw_uniform(rng, 0.032, 0.045),
         post_m=draw_uniform(rng, 0.01, 0.014),

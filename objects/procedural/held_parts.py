@@ -69,7 +69,6 @@ def _add_button(
     force_n: float,
     edge: Sequence[float] | None = None,
     frame: PanelFrame = DRAWER_FRONT,
-    rgba: tuple[float, float, float, float] = CHROME,
     stem_m: float = 0.007,
 ) -> None:
     """Adds a sprung button; it stands out by its travel, and by 3 mm where it is pressed.
@@ -82,13 +81,12 @@ def _add_button(
         force_n: Force of its spring at rest [N].
         edge: (3,) see `Assembly.add_part`.
         frame: That of the face in which it lies: the front.
-        rgba: Its colour.
         stem_m: Depth of its visual shape behind its face [m].
     """
     button = PanelBuilder("button", frame)
     out, (width, height) = 0.003, half
-    button.box("button", (-height, -width, 0.0003), (height, width, out), rgba=rgba)
-    button.visual.box("stem", (-height, -width, -stem_m), (height, width, 0.0003), rgba=rgba)
+    button.box("button", (-height, -width, 0.0003), (height, width, out), rgba=CHROME)
+    button.visual.box("stem", (-height, -width, -stem_m), (height, width, 0.0003), rgba=CHROME)
     # how a hand lies at it; nothing of it fits between fingers
     grip = PanelGrip(Handle(HandleType.none, np.zeros(3), None), frame.at(0.0, 0.0, out), frame)
     motion = PartMotion(PartKind.slider, "body", at, frame.out, travel_m, friction=1.0, damping=2.0)

@@ -78,10 +78,8 @@ class ItemGenerator:
         return GeneratedObject(model, articulation, bounds, friction={}, damping={}, parameters=record)
 
 
-def add_prism(
-    builder: LinkBuilder, name: str, *, radius: float, low: float, high: float, rgba: Colour, sides: int = 16
-) -> float:
-    """Adds an upright cylinder that collides as a prism, and returns its volume [m^3].
+def add_prism(builder: LinkBuilder, name: str, *, radius: float, low: float, high: float, rgba: Colour) -> float:
+    """Adds an upright cylinder that collides as a prism of 16 sides, and returns its volume [m^3].
 
     Pads rest on a flat side with four contact points. On the primitive cylinder, Bullet keeps contact points of a
     closed finger whose normals point across it: the object then sticks to a finger that opens.
@@ -93,9 +91,8 @@ def add_prism(
         low: Height of its lower end [m].
         high: Height of its upper end [m].
         rgba: Colour.
-        sides: Number of sides, an even one.
     """
-    middle, length = 0.5 * (low + high), high - low
+    sides, middle, length = 16, 0.5 * (low + high), high - low
     builder.visual.cylinder(name, (0.0, 0.0, middle), axis="z", radius=radius, length=length, rgba=rgba)
     width = 2.0 * radius * float(np.tan(np.pi / sides))
     for number in range(sides // 2):
@@ -273,15 +270,8 @@ _CUP = {
 def _build_cup(builder: LinkBuilder, p: Drawn) -> Stand:
     """Builds a cup: a thick floor and a round wall."""
     builder.cylinder("floor", (0, 0, 0.004), axis="z", radius=p.foot_m, length=0.008, rgba=p.colour)
-    add_round_wall(
-        builder,
-        "wall",
-        low=(p.foot_m, 0.001),
-        high=(p.rim_m, p.height_m),
-        thickness_m=p.wall_m,
-        boards=_CUP_BOARDS,
-        rgba=p.colour,
-    )
+    low, high = (p.foot_m, 0.001), (p.rim_m, p.height_m)
+    add_round_wall(builder, "wall", low=low, high=high, thickness_m=p.wall_m, boards=_CUP_BOARDS, rgba=p.colour)
     return Stand(builder.mass_kg(p.density_kg_m3))
 
 
@@ -305,15 +295,8 @@ def _build_mug(builder: LinkBuilder, p: Drawn) -> Stand:
     """Builds a mug: a floor, a round wall, and a handle of three bars along +x."""
     inside = p.radius_m - p.wall_m
     builder.cylinder("floor", (0, 0, p.wall_m / 2), axis="z", radius=inside + 0.001, length=p.wall_m, rgba=p.colour)
-    add_round_wall(
-        builder,
-        "wall",
-        low=(p.radius_m, 0.0),
-        high=(p.radius_m, p.height_m),
-        thickness_m=p.wall_m,
-        boards=_MUG_BOARDS,
-        rgba=p.colour,
-    )
+    low, high = (p.radius_m, 0.0), (p.radius_m, p.height_m)
+    add_round_wall(builder, "wall", low=low, high=high, thickness_m=p.wall_m, boards=_MUG_BOARDS, rgba=p.colour)
     half, out, thick = p.handle_width_m / 2, p.radius_m + p.handle_m, 0.008
     low, high = 0.22 * p.height_m, 0.82 * p.height_m
     builder.box("handle_low", (p.radius_m - 0.002, -half, low), (out, half, low + thick), rgba=p.colour)
@@ -365,15 +348,8 @@ def _build_plate(builder: LinkBuilder, p: Drawn) -> Stand:
     """Builds a plate: a flat middle and a rim that rises outwards."""
     middle = (0.0, 0.0, p.thickness_m / 2)
     builder.cylinder("floor", middle, axis="z", radius=p.floor_m, length=p.thickness_m, rgba=p.colour)
-    add_round_wall(
-        builder,
-        "rim",
-        low=(p.floor_m, 0.003),
-        high=(p.rim_m, p.height_m),
-        thickness_m=p.thickness_m,
-        boards=_PLATE_BOARDS,
-        rgba=p.colour,
-    )
+    low, high = (p.floor_m, 0.003), (p.rim_m, p.height_m)
+    add_round_wall(builder, "rim", low=low, high=high, thickness_m=p.thickness_m, boards=_PLATE_BOARDS, rgba=p.colour)
     return Stand(builder.mass_kg(p.density_kg_m3))
 
 

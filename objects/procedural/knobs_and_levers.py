@@ -116,11 +116,6 @@ def _add_cap(assembly: Assembly, p: Drawn, parent: str, seat: float, *, edge: Se
     assembly.add_part(cap, motion, grip, mass_kg=cap.mass_kg(900.0, digits=5), push=push, edge=edge)
 
 
-def _ring_m(p: Drawn) -> float:
-    """Returns how far the ring below the cap stands out of the neck [m]; fingers that go down with a cap pass it."""
-    return 0.0 if hasattr(p, "press_m") else 0.002
-
-
 def _add_bottle(body: LinkBuilder, p: Drawn) -> float:
     """Adds body, shoulder, neck and label; returns the height of the neck's upper end [m]."""
     radius, neck = p.radius_m, p.cap_m / 2 - 0.003
@@ -137,7 +132,8 @@ def _add_bottle(body: LinkBuilder, p: Drawn) -> float:
     foot = p.height_m + p.shoulder_m
     seat = foot + p.neck_m
     body.cylinder("neck", (0, 0, (foot + seat) / 2), axis="z", radius=neck, length=p.neck_m, rgba=p.colour)
-    body.cylinder("ring", (0, 0, seat - 0.0015), axis="z", radius=neck + _ring_m(p), length=0.003, rgba=p.cap_colour)
+    ring = neck if hasattr(p, "press_m") else neck + 0.002  # fingers that go down with a cap pass it
+    body.cylinder("ring", (0, 0, seat - 0.0015), axis="z", radius=ring, length=0.003, rgba=p.cap_colour)
     half, waist = p.label_share * p.height_m / 2, 0.52 * p.height_m
     for name, wide, low, high, rgba in (
         ("label", 0.0006, waist - half, waist + half, p.label_colour),

@@ -438,7 +438,9 @@ def _build_trash_can(assembly: Assembly, p: Drawn) -> None:
         lid.box("field", (0.03, -side + 0.03, face), (reach - 0.03, side - 0.03, face + 0.004), rgba=p.lid_colour)
         face += 0.004
     vessel.add_hinge(body, rgba=DARK)
-    _add_slot(body, p)
+    # the slot in front, out of which the pedal comes
+    low, high = (p.radius_m, -0.028, p.foot_m * 0.3), (p.radius_m + 0.004, 0.028, p.foot_m + 0.012)
+    body.visual.box("slot", low, high, rgba=(0.05, 0.05, 0.05, 1.0))
     if "pedal_m" not in vars(p):
         _add_pedal(body, p.radius_m, p.foot_m * 0.62, root=-0.004)
     assembly.add_body(body, mass_kg=body.mass_kg(p.density_kg_m3), edge=(p.radius_m - p.wall_m / 2, 0.0, p.height_m))
@@ -451,13 +453,6 @@ def _build_trash_can(assembly: Assembly, p: Drawn) -> None:
     density = p.density_kg_m3 * 0.7
     assembly.add_panel(lid, motion, p.handle, held, rgba=p.handle_colour, density_kg_m3=density, push=push)
     assembly.set_texture(sheet_texture(p.colour), p.colour, darker(p.colour, 0.9))
-
-
-def _add_slot(body: LinkBuilder, p: Drawn) -> None:
-    """Adds the slot in front, out of which the pedal comes."""
-    x = p.radius_m
-    lower, upper = (x, -0.028, p.foot_m * 0.3), (x + 0.004, 0.028, p.foot_m + 0.012)
-    body.visual.box("slot", lower, upper, rgba=(0.05, 0.05, 0.05, 1.0))
 
 
 def _add_pedal(link: LinkBuilder, x: float, z: float, *, root: float) -> None:

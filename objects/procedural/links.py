@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unlatch.objects.procedural.parameters import Colour
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.urdf.model import Link, Shape, ShapeKind, composed_inertial
 
-Array = np.ndarray
 Builder = TypeVar("Builder", bound="LinkBuilder")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from unlatch.objects.procedural.colours import brightness
 from unlatch.objects.procedural.mesh_makers import Surface
 from unlatch.objects.procedural.prints import Print, Rgb
 
@@ -46,11 +47,6 @@ def vary(rgb: Rgb, rng: np.random.Generator, *, hue: float = 0.03, saturation: f
 def draw_colour(rng: np.random.Generator, saturation: tuple[float, float], value: tuple[float, float]) -> Rgb:
     """Draws a colour of any hue."""
     return colorsys.hsv_to_rgb(float(rng.random()), float(rng.uniform(*saturation)), float(rng.uniform(*value)))
-
-
-def brightness(rgb: Rgb) -> float:
-    """Returns how bright a colour is, 0 to 1."""
-    return 0.3 * rgb[0] + 0.6 * rgb[1] + 0.1 * rgb[2]
 
 
 def ink_on(ground: Rgb) -> Rgb:

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, creased_normals
 
-Array = np.ndarray
 Profile = list[tuple[float, float]]
 """(radius, height) from the middle of the underside outwards and up; from the rim on down the inside [m]."""
 
@@ -74,10 +73,6 @@ class Surface:
     def moved(self, T: Pose) -> Surface:
         """Returns the surface in another frame."""
         return replace(self, corners=(T @ self.corners.reshape(-1, 3)).reshape(-1, 3, 3))
-
-    def scaled(self, x: float, y: float, z: float) -> Surface:
-        """Returns the surface with factors on its coordinates, which are above 0."""
-        return replace(self, corners=self.corners * np.array([x, y, z]))
 
     def textured(self) -> TexturedMesh:
         """Returns one vertex for each different corner, with smooth normals between faces of less than 56 degrees."""
@@ -147,19 +142,16 @@ def lathe(profile: Profile, *, sides: int = 28) -> Surface:
     return loft(rings)
 
 
-def tube(
-    path: ArrayLike, radii: ArrayLike, *, sides: int = 10, flat: float = 0.0, side: Sequence[float] = (0, 1, 0)
-) -> Surface:
-    """Returns a tube with closed ends along a path that lies in the plane across `side`.
+def tube(path: ArrayLike, radii: ArrayLike, *, sides: int = 10, flat: float = 0.0) -> Surface:
+    """Returns a tube with closed ends along a path that lies in the plane of x and z.
 
     Args:
         path: (K, 3) points of its axis [m].
-        radii: (K, 2) half of its extent along `side`, and across it [m].
+        radii: (K, 2) half of its extent along y, and across it [m].
         sides: Corners of its section.
         flat: 0 for an ellipse, towards 1 for a rectangle with rounded corners.
-        side: (3,) a unit vector that is orthogonal to the path.
     """
-    axis, across = np.asarray(path, dtype=float), np.asarray(side, dtype=float)
+    axis, across = np.asarray(path, dtype=float), np.array([0.0, 1.0, 0.0])
     tangents = np.gradient(axis, axis=0)
     tangents /= np.sqrt((tangents**2).sum(axis=1, keepdims=True))
     thick = np.cross(tangents, across)  # (K, 3)

@@ -15,16 +15,7 @@ import numpy as np
 from unlatch.objects.annotation import HandleType, PartKind
 from unlatch.objects.mechanisms import Latch, Spring
 from unlatch.objects.procedural.assembly import Assembly, ObjectGenerator, PartMotion, slide_motion
-from unlatch.objects.procedural.colours import (
-    BRASS,
-    CHROME,
-    DARK,
-    WOODS,
-    TextureKind,
-    board_texture,
-    contrast,
-    darker,
-)
+from unlatch.objects.procedural.colours import BRASS, CHROME, DARK, WOODS, TextureKind, board_texture, contrast, darker
 from unlatch.objects.procedural.doors import BoxWithDoors, Door
 from unlatch.objects.procedural.fittings import Carcass
 from unlatch.objects.procedural.handles import EdgeHandle, PanelGrip, grip_standing_out

@@ -7,28 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from unlatch.objects.procedural.colours import brightness
 from unlatch.objects.procedural.dish_looks import draw_glaze
-from unlatch.objects.procedural.looks import (
-    INK,
-    STEEL,
-    WHITE,
-    Piece,
-    brightness,
-    draw_colour,
-    ink_on,
-    mix,
-    vary,
-)
-from unlatch.objects.procedural.mesh_makers import (
-    Atlas,
-    Profile,
-    bevelled_box,
-    circle,
-    join,
-    lathe,
-    rounded,
-    slab,
-)
+from unlatch.objects.procedural.looks import INK, STEEL, WHITE, Piece, draw_colour, ink_on, mix, vary
+from unlatch.objects.procedural.mesh_makers import Atlas, Profile, bevelled_box, circle, join, lathe, rounded, slab
 from unlatch.objects.procedural.parameters import draw_one
 from unlatch.objects.procedural.prints import Print, Rgb, draw_brand
 from unlatch.simcore.geometry import Pose
@@ -213,7 +195,7 @@ def _draw_cover(
     cover.bar_code(0.5 * w, 0.06 * h, 0.88 * w, 0.24 * h, rng)
     cover.box(w, 0.82 * h, w + s, 0.86 * h, accent)
     cover.box(w, 0.14 * h, w + s, 0.18 * h, accent)
-    cover.upright_text(title, w + 0.5 * s, 0.5 * h, (0.56 * h, 0.5 * s), ink, weight=0.16)
+    cover.upright_text(title, w + 0.5 * s, 0.5 * h, (0.56 * h, 0.5 * s), ink)
     full = float(2 * w + s)
     return cover, {
         "-x": (0.0, 0.0, w / full, 1.0),
@@ -250,13 +232,12 @@ def draw_book(p: Any, tone: Rgb, rng: np.random.Generator) -> list[Piece]:
     ]
 
 
-def _draw_carton(
-    words: Sequence[str], tone: Rgb, rng: np.random.Generator, depth: float, width: float, height: float
-) -> tuple[Print, Atlas]:
+def _draw_carton(tone: Rgb, rng: np.random.Generator, depth: float, width: float, height: float) -> tuple[Print, Atlas]:
     """Draws front, side and top of a box of food; returns the picture with its parts by side of the box."""
     px = 160 / height
     w, d, h = round(width * px), max(round(depth * px), 24), 160
-    front = draw_label(words, tone, rng, width=w, height=h, amount=draw_one(rng, ("500 G", "375 G", "250 G", "1 KG")))
+    amount = draw_one(rng, ("500 G", "375 G", "250 G", "1 KG"))
+    front = draw_label(_BOXED, tone, rng, width=w, height=h, amount=amount)
     picture = Print(w + d, h + d, front.colour_at(1, 1))
     picture.paste(front, 0, 0)
     ground = picture.colour_at(1, h + d - 1)
@@ -265,7 +246,7 @@ def _draw_carton(
     picture.box(w + 4, 0.2 * h, w + d - 4, 0.42 * h, WHITE)  # what it contains, as a table
     picture.small_print(w + 6, 0.22 * h, w + d - 6, 0.41 * h, INK, rng, row=4.0)
     picture.bar_code(w + 4, 0.03 * h, w + d - 4, 0.17 * h, rng)
-    picture.fitted_text(draw_one(rng, words), 0.5 * w, h + 0.4 * d, (0.7 * w, 0.3 * d), ink)
+    picture.fitted_text(draw_one(rng, _BOXED), 0.5 * w, h + 0.4 * d, (0.7 * w, 0.3 * d), ink)
     x, y = w / (w + d), h / (h + d)
     face, side = (0.0, 0.0, x, y), (x, 0.0, 1.0, y)
     return picture, {"+x": face, "-x": face, "-y": side, "+y": side, "+z": (0.0, y, x, 1.0), "-z": (0.0, y, 0.02, 1.0)}
@@ -274,7 +255,7 @@ def _draw_carton(
 def draw_cereal_box(p: Any, tone: Rgb, rng: np.random.Generator) -> list[Piece]:
     """Draws a box of food, printed on all sides."""
     x, y, h = p.depth_m / 2, p.width_m / 2, p.height_m
-    picture, atlas = _draw_carton(_BOXED, tone, rng, p.depth_m, p.width_m, h)
+    picture, atlas = _draw_carton(tone, rng, p.depth_m, p.width_m, h)
     bevel = draw_one(rng, (0.0006, 0.0012, 0.003))
     finish = draw_one(rng, ("cardboard", "lacquer"))
     return [Piece(bevelled_box((-x, -y, 0.0), (x, y, h), bevel, atlas=atlas), WHITE, finish, picture)]

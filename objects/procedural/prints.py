@@ -6,15 +6,13 @@ square roots and comparisons are used, and the PNG is stored uncompressed: the s
 
 from __future__ import annotations
 
-import struct
-import zlib
 from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 
 from unlatch.objects.procedural.parameters import draw_one
-from unlatch.objects.procedural.textures import draw_noise
+from unlatch.objects.procedural.textures import draw_noise, rgb_png
 
 Array = np.ndarray
 Rgb = tuple[float, float, float]
@@ -140,14 +138,12 @@ class Print:
         self.text(line, x, y, height, rgb, **style)
         return height
 
-    def upright_text(
-        self, line: str, x: float, y: float, most: tuple[float, float], rgb: Rgb, *, weight: float = 0.16
-    ) -> None:
+    def upright_text(self, line: str, x: float, y: float, most: tuple[float, float], rgb: Rgb) -> None:
         """Writes a line that runs upwards around a middle, at most so long and high."""
         turned = Print(self.height, self.width, (0.0, 0.0, 0.0))
         height = min(most[1], most[0] / max(text_width(line, 1.0), 1e-9))
         turned._levels = np.ascontiguousarray(self._levels.transpose(1, 0, 2)[::-1])  # its x is y, its y is -x
-        turned.text(line, y, self.width - x - 0.5 * height, height, rgb, weight=weight)
+        turned.text(line, y, self.width - x - 0.5 * height, height, rgb)
         self._levels = np.ascontiguousarray(turned._levels[::-1].transpose(1, 0, 2))
 
     def paste(self, other: Print, x: int, y: int) -> None:
@@ -203,19 +199,7 @@ class Print:
 
     def png(self) -> bytes:
         """Returns the picture as an uncompressed PNG file."""
-        levels = np.clip(self._levels[::-1] * 255.0 + 0.5, 0.0, 255.0).astype(np.uint8)
-        rows = np.concatenate([np.zeros((self.height, 1), np.uint8), levels.reshape(self.height, -1)], axis=1)
-        data, stored = rows.tobytes(), b"\x78\x01"
-        for start in range(0, len(data), 65535):
-            block = data[start : start + 65535]
-            stored += struct.pack("<BHH", start + 65535 >= len(data), len(block), len(block) ^ 0xFFFF) + block
-        stored += struct.pack(">I", zlib.adler32(data))
-        header = struct.pack(">IIBBBBB", self.width, self.height, 8, 2, 0, 0, 0)
-        chunks = {b"IHDR": header, b"IDAT": stored, b"IEND": b""}
-        return b"\x89PNG\r\n\x1a\n" + b"".join(
-            struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
-            for name, body in chunks.items()
-        )
+        return rgb_png(np.clip(self._levels[::-1] * 255.0 + 0.5, 0.0, 255.0).astype(np.uint8))
 
 
 def draw_panel(rng: np.random.Generator, *, lit: Rgb = (0.35, 0.95, 0.85)) -> Print:

@@ -19,12 +19,10 @@ from unlatch.objects.procedural.looks import Piece
 from unlatch.objects.procedural.mesh_makers import TexturedMesh, bevelled_mesh, box_faces, join_textured
 from unlatch.objects.procedural.parameters import Colour
 from unlatch.objects.procedural.textures import Texture, draw_texture
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.visuals.visual_shapes import FINISHES, Finish
 from unlatch.simcore.urdf.model import Link, Shape, ShapeKind, UrdfModel
-
-Array = np.ndarray
 
 
 def textured_files(made: GeneratedObject) -> tuple[UrdfModel, dict[str, bytes]]:
@@ -38,7 +36,8 @@ def textured_files(made: GeneratedObject) -> tuple[UrdfModel, dict[str, bytes]]:
     if articulation.category in LOOKS:
         (link,) = made.model.links.values()
         pieces = draw_look(articulation.category, made.parameters, looks)
-        links = {link.name: _draw_pieces(link, pieces, files)}
+        shapes = [files.add_piece(f"{link.name}_{number}", piece) for number, piece in enumerate(pieces)]
+        links = {link.name: replace(link, visuals=tuple(shapes))}
         return UrdfModel(made.model.name, links, made.model.joints), files.content
     rng = stream(seed, f"assets.procedural.{articulation.category}.textures")
     # in the order of the enum, whatever the order of the parts
@@ -87,11 +86,6 @@ class _DrawnFiles:
         return self.add(label, [piece.surface.textured()], rgba, FINISHES[piece.finish], picture)
 
 
-def _draw_pieces(link: Link, pieces: list[Piece], files: _DrawnFiles) -> Link:
-    shapes = [files.add_piece(f"{link.name}_{number}", piece) for number, piece in enumerate(pieces)]
-    return replace(link, visuals=tuple(shapes))
-
-
 def _draw_shapes(
     link: Link, dressing: Dressing, textures: dict[Colour, Texture], files: _DrawnFiles, rng: np.random.Generator
 ) -> Link:
@@ -103,13 +97,14 @@ def _draw_shapes(
     for number, (rgba, shapes) in enumerate(sorted(groups.items(), key=lambda group: group[0] not in textures)):
         texture, colour = textures.get(rgba), dressing.colours[rgba]
         kind = "plain" if texture is None else texture.kind.value
-        meshes = [textured_mesh(shape, texture, rng, bevel_m=dressing.bevel_m(link.name, shape)) for shape in shapes]
+        bevels = [dressing.bevels.get((link.name, shape.name), 0.0) for shape in shapes]
+        meshes = [textured_mesh(shape, texture, rng, bevel_m=b) for shape, b in zip(shapes, bevels, strict=True)]
         drawn.append(
             files.add(
                 f"{link.name}_{kind}_{number}",
                 meshes,
                 colour if texture is None else _tint_texture(colour, texture),
-                dressing.finish(rgba) if texture is None else FINISHES[kind],
+                dressing.finishes[rgba] if texture is None else FINISHES[kind],
                 None if texture is None else f"{kind}.png",
             )
         )

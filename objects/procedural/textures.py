@@ -96,20 +96,27 @@ def indexed_png(levels: Array, palette: list[list[int]]) -> bytes:
     """Returns an uncompressed PNG file of (height, width) uint8 indices; the palette holds red, green and blue, 0 to
     255.
     """
-    height, width = levels.shape
-    rows = np.concatenate([np.zeros((height, 1), dtype=np.uint8), levels], axis=1).tobytes()  # filter 0 before each row
+    return _stored_png(levels, 3, {b"PLTE": bytes(value for shades in palette for value in shades)})
+
+
+def rgb_png(levels: Array) -> bytes:
+    """Returns an uncompressed PNG file of (height, width, 3) uint8 red, green and blue."""
+    return _stored_png(levels, 2, {})
+
+
+def _stored_png(levels: Array, colour_type: int, extra: dict[bytes, bytes]) -> bytes:
+    """Returns a PNG file of uint8 rows with a colour type of PNG, and with further chunks before the pixels."""
+    height, width = levels.shape[:2]
+    lines = levels.reshape(height, -1)
+    rows = np.concatenate([np.zeros((height, 1), dtype=np.uint8), lines], axis=1).tobytes()  # filter 0 before each row
     stored = b"\x78\x01"
     for start in range(0, len(rows), 65535):
         block = rows[start : start + 65535]
         last = start + 65535 >= len(rows)
         stored += struct.pack("<BHH", last, len(block), len(block) ^ 0xFFFF) + block
     stored += struct.pack(">I", zlib.adler32(rows))
-    chunks = {
-        b"IHDR": struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0),
-        b"PLTE": bytes(value for shades in palette for value in shades),
-        b"IDAT": stored,
-        b"IEND": b"",
-    }
+    header = struct.pack(">IIBBBBB", width, height, 8, colour_type, 0, 0, 0)
+    chunks = {b"IHDR": header, **extra, b"IDAT": stored, b"IEND": b""}
     return b"\x89PNG\r\n\x1a\n" + b"".join(
         struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
         for name, data in chunks.items()

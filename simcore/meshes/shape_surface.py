@@ -120,11 +120,7 @@ def _shape_distance(shape: Shape, point: np.ndarray) -> float:
     if shape.kind is ShapeKind.sphere:
         return abs(float(np.linalg.norm(local)) - shape.size[0])
     if shape.kind is ShapeKind.mesh:
-        if shape.path is None:
-            return float("inf")
-        from unlatch.simcore.meshes.mesh_reader import read_mesh
-
-        triangles = read_mesh(shape.path, allow_empty=True).mesh.scaled(shape.size).triangles
+        triangles = shape_mesh(shape).triangles
         return float(triangle_distances(local, triangles).min()) if len(triangles) else float("inf")
     if shape.kind is ShapeKind.box:
         excess = np.abs(local) - np.asarray(shape.size) / 2

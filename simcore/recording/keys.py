@@ -77,11 +77,6 @@ class KeySpec:
     """For which of the names in its pattern a record has the key: a group of `ArrayNames`; empty: for all."""
 
     @property
-    def required(self) -> bool:
-        """Whether every record has this key for every robot arm and object."""
-        return not self.only
-
-    @property
     def kind(self) -> str | None:
         """`STATE`, `ACTION` or `INTERVAL`; sets the number of rows."""
         return kind_of(self.pattern)

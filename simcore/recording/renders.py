@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +14,7 @@ import numpy as np
 
 from unlatch.simcore.cameras import Fisheye, Pinhole
 from unlatch.simcore.errors import RecordingError
-from unlatch.simcore.files import path_word, read_bounded, report_unwritable, sync_path, write_durably
+from unlatch.simcore.files import file_sha256, path_word, read_bounded, report_unwritable, sync_path, write_durably
 from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.recording.episode_folders import AREAS, EpisodeFolders, check_same_header
 from unlatch.simcore.recording.episode_reading import decode_npz
@@ -185,15 +184,6 @@ def _find_stream(streams: Mapping[str, Mapping[str, ImageStream]], camera: str, 
             modality=modality,
         )
     return streams[camera][modality]
-
-
-def file_sha256(path: Path) -> str:
-    """Returns the SHA-256 checksum of a file of any size."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 RENDERS = "renders"

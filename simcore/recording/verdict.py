@@ -12,12 +12,7 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.errors import shorten
-from unlatch.simcore.recording.broken_rules import (
-    BrokenRule,
-    JudgedSkill,
-    broken_goal_rules,
-    broken_skill_rules,
-)
+from unlatch.simcore.recording.broken_rules import BrokenRule, JudgedSkill, broken_goal_rules, broken_skill_rules
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.episode_structure import CONFIGURATION, Table
 from unlatch.simcore.recording.json_values import plain

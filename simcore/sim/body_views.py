@@ -465,9 +465,6 @@ class PoseEstimateView(AttributeView):
         self._add_array("seen_keypoints", pose_error, "keypoints_m", "m", words, repeat=3)
 
 
-_VALUES = ("stiffness", "damping", "limit_stiffness", "lower_limit", "upper_limit", "rest_length", "offset")
-
-
 class Tendons:
     """The tendons of one body; they act before every physics step until the world's next reset."""
 
@@ -492,7 +489,7 @@ class Tendons:
                     )
             self._joints.append(np.array([joint.index for joint in joints]))
             self._coefficients.append(np.array(cfg.coefficients, dtype=float))
-        self.values = {name: np.array([getattr(cfg, name) for cfg in cfgs], dtype=float) for name in _VALUES}
+        self.values = {name: np.array([getattr(cfg, name) for cfg in cfgs], dtype=float) for _, name, *_ in _TENDONS}
         """(T,) values by field of `TendonCfg`; they may be changed and act from the next step on."""
         if cfgs:
             world.call_before_step(self._apply_tensions)

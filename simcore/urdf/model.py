@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 
 import numpy as np
@@ -237,6 +237,17 @@ def primitive_bounds(shape: Shape) -> np.ndarray:
         half = np.full(3, shape.size[0])
     reach = np.abs(shape.T_link_shape.R) @ half
     return np.stack([shape.T_link_shape.p - reach, shape.T_link_shape.p + reach])
+
+
+def box_corners(bounds: np.ndarray) -> np.ndarray:
+    """Returns the corners (8, 3) of bounds (2, 3) [m]."""
+    return np.array(list(product(*bounds.T)))
+
+
+def moved_bounds(bounds: np.ndarray, T: Pose) -> np.ndarray:
+    """Returns bounds (2, 3) of a box in another frame [m]; `T` is the pose of its own frame there."""
+    corners = T @ box_corners(bounds)
+    return np.stack([corners.min(axis=0), corners.max(axis=0)])
 
 
 def capsule_shapes(

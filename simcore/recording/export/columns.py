@@ -220,10 +220,12 @@ class ArmColumns:
         """
         prefix, scene = f"robots.{self.robot}.{self.arm}.tcp", self._known_scene()
         poses = zip(self._read(f"{prefix}_position"), self._read(f"{prefix}_quat_xyzw"), strict=True)
-        points = {
-            part: np.stack([self._read(_keypoint_of(part, name)) for name in scene.keypoints], 1)
-            for part in set(self.acted)
-        }  # (T+1, K, 3) each
+        points = {}  # (T+1, K, 3) each
+        for part in set(self.acted):
+            keys = [f"keypoints.{part.object}.{part.part}.{name}" for name in scene.keypoints]
+            if part.carried is not None:
+                keys = [f"objects.{part.carried}.root_position"] * len(keys)
+            points[part] = np.stack([self._read(key) for key in keys], 1)
         rows = [
             (Pose.from_quat_xyzw(*pose).inverse() @ points[part][row]).ravel()
             for row, (pose, part) in enumerate(zip(poses, self._parts(), strict=True))
@@ -310,13 +312,6 @@ class ArmColumns:
             return first  # nothing has happened yet
         values = self._read(key)
         return np.concatenate([first[: len(first) - len(values)], values])
-
-
-def _keypoint_of(part: ActedPart, name: str) -> str:
-    """Returns the key of the array of a keypoint."""
-    if part.carried is not None:
-        return f"objects.{part.carried}.root_position"
-    return f"keypoints.{part.object}.{part.part}.{name}"
 
 
 Part = tuple[str, str, int]

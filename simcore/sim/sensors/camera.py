@@ -86,20 +86,9 @@ class ImageNoise(Ranged, where="noise"):
     depth_holes: Annotated[float, Range(0.0, 1.0, unit="[-]")] = 0.0
     """Share of the pixels without a depth (infinite), in patches."""
 
-    @property
-    def in_colours(self) -> bool:
-        """Whether it changes colours."""
-        changes = (self.image_noise, self.image_blur, self.exposure - 1.0, self.white_balance)
-        return any(change != 0.0 for change in changes)
-
-    @property
-    def in_depth(self) -> bool:
-        """Whether it changes depths."""
-        return not (self.depth_noise == 0.0 and self.depth_holes == 0.0)
-
     def add_colour_noise(self, rgb: Array, rng: np.random.Generator) -> Array:
         """Returns the rendered image (height, width, 3) uint8 with noise."""
-        if not self.in_colours:
+        if not any((self.image_noise, self.image_blur, self.exposure - 1.0, self.white_balance)):
             return rgb
         seen: Array = rgb.astype(float)
         if self.image_blur > 0.0:
@@ -110,7 +99,7 @@ class ImageNoise(Ranged, where="noise"):
 
     def add_depth_noise(self, depth_m: Array, rng: np.random.Generator) -> Array:
         """Returns true depths (height, width), infinite where nothing is visible, with noise, float32 [m]."""
-        if not self.in_depth:
+        if self.depth_noise == 0.0 and self.depth_holes == 0.0:
             return depth_m
         grain, speckle = rng.normal(0.0, 1.0, depth_m.shape), rng.normal(0.0, 1.0, depth_m.shape)
         seen: Array = np.isfinite(depth_m)
@@ -378,12 +367,7 @@ class Camera(Sensor[CameraCfg]):
             return
         seen = self._raw = self._render_images(T_world_sensor)
         if Rendering.rgb in self._on:
-            noisy = (
-                self.noise.add_colour_noise(seen.rgb, self._noise_generator("rgb"))
-                if self.noise.in_colours
-                else seen.rgb
-            )
-            self.rgb_image.set_value(noisy)
+            self.rgb_image.set_value(self.noise.add_colour_noise(seen.rgb, self._noise_generator("rgb")))
         if self._on & {Rendering.depth, Rendering.distance}:
             self._measure_lengths(seen)
         if Rendering.normals in self._on and seen.normals is not None:
@@ -419,9 +403,7 @@ class Camera(Sensor[CameraCfg]):
         """Fills depth and distance: a pinhole measures depth, a fisheye distance; the other one gets the same noise."""
         distance_m = seen.depth_m if seen.distance_m is None else seen.distance_m
         measured = distance_m if isinstance(self.optics, Fisheye) else seen.depth_m
-        noisy = (
-            self.noise.add_depth_noise(measured, self._noise_generator("depth")) if self.noise.in_depth else measured
-        )
+        noisy = self.noise.add_depth_noise(measured, self._noise_generator("depth"))
         if self.cfg.depth_range_m is not None:
             least, most = self.cfg.depth_range_m
             noisy = np.where((noisy >= least) & (noisy <= most), noisy, np.inf)

@@ -9,7 +9,7 @@ import numpy as np
 
 from unlatch.simcore.errors import MISSING, ConfigError
 from unlatch.simcore.geometry import Array, Pose
-from unlatch.simcore.registry import Catalog, CatalogEntry
+from unlatch.simcore.registry import Catalog, own_entries
 from unlatch.simcore.state import KEY_WORD
 
 
@@ -136,18 +136,14 @@ def look_at_rotation(eye: Array, target: Array, up: Array) -> Array | None:
 
 SENSORS = Catalog(
     "sensor type",
-    {
-        "camera": CatalogEntry(
-            "unlatch.simcore.sim.sensors.camera:Camera", "a pinhole camera: colours, depth, segmentation, normals"
-        ),
-        "imu": CatalogEntry(
-            "unlatch.simcore.sim.sensors.imu:Imu", "linear acceleration and angular velocity of a link"
-        ),
-        "lidar": CatalogEntry(
-            "unlatch.simcore.sim.sensors.lidar:Lidar",
-            "distances and intensities along many rays, rotating or solid-state",
-        ),
-    },
+    own_entries(
+        "simcore.sim.sensors.",
+        {
+            "camera": ("camera:Camera", "a pinhole camera: colours, depth, segmentation, normals"),
+            "imu": ("imu:Imu", "linear acceleration and angular velocity of a link"),
+            "lidar": ("lidar:Lidar", "distances and intensities along many rays, rotating or solid-state"),
+        },
+    ),
     group="unlatch.sensors",
     contract="unlatch.simcore.sim.sensors.sensor:Sensor",
     listed_by="unlatch list sensors",
