@@ -295,8 +295,8 @@ def _build_mug(builder: LinkBuilder, p: Drawn) -> Stand:
     """Builds a mug: a floor, a round wall, and a handle of three bars along +x."""
     inside = p.radius_m - p.wall_m
     builder.cylinder("floor", (0, 0, p.wall_m / 2), axis="z", radius=inside + 0.001, length=p.wall_m, rgba=p.colour)
-    low, high = (p.radius_m, 0.0), (p.radius_m, p.height_m)
-    add_round_wall(builder, "wall", low=low, high=high, thickness_m=p.wall_m, boards=_MUG_BOARDS, rgba=p.colour)
+    foot, rim = (p.radius_m, 0.0), (p.radius_m, p.height_m)
+    add_round_wall(builder, "wall", low=foot, high=rim, thickness_m=p.wall_m, boards=_MUG_BOARDS, rgba=p.colour)
     half, out, thick = p.handle_width_m / 2, p.radius_m + p.handle_m, 0.008
     low, high = 0.22 * p.height_m, 0.82 * p.height_m
     builder.box("handle_low", (p.radius_m - 0.002, -half, low), (out, half, low + thick), rgba=p.colour)

@@ -238,8 +238,8 @@ class ArticulationView(BodyView):
         self._add_closed_stop("gasket_efforts", "gasket_effort", ClosedStop.with_gasket_effort)
         self._add_gate_value("mechanism_efforts", "N m or N", JointGates.effort, JointGates.scale_efforts)
         self._add_gate_value("mechanism_thresholds", "rad or m", JointGates.threshold, JointGates.scale_thresholds)
-        self._add_joint_attribute("joint_positions", "rad or m", self._read_positions, self._set_positions)
-        self._add_joint_attribute("joint_velocities", "rad/s or m/s", self._read_velocities, self._set_velocities)
+        for row, (name, unit) in enumerate((("joint_positions", "rad or m"), ("joint_velocities", "rad/s or m/s"))):
+            self._add_joint_state(name, unit, row)
         for row, name in enumerate(("lower_dof_limits", "upper_dof_limits")):
             self._add_limits(name, row)
         self._add_drive_field("max_efforts", "max_effort", "N m or N")
@@ -337,17 +337,15 @@ class ArticulationView(BodyView):
             part[3].append(place)
         return list(parts.values())
 
-    def _read_positions(self, env: int) -> Array:
-        return self.bodies[env].joint_states(self.joints)[0]
+    def _add_joint_state(self, name: str, unit: str, row: int) -> None:
+        """Adds the positions (row 0) or velocities (row 1) of the joints."""
 
-    def _set_positions(self, env: int, values: Array) -> None:
-        self.bodies[env].set_joint_positions(self.joints, values, self._read_velocities(env))
+        def write(env: int, values: Array) -> None:
+            states = list(self.bodies[env].joint_states(self.joints)[:2])
+            states[row] = values
+            self.bodies[env].set_joint_positions(self.joints, *states)
 
-    def _read_velocities(self, env: int) -> Array:
-        return self.bodies[env].joint_states(self.joints)[1]
-
-    def _set_velocities(self, env: int, values: Array) -> None:
-        self.bodies[env].set_joint_positions(self.joints, self._read_positions(env), values)
+        self._add_joint_attribute(name, unit, lambda env: self.bodies[env].joint_states(self.joints)[row], write)
 
     def _add_limits(self, name: str, row: int) -> None:
         """Adds the lower (row 0) or upper (row 1) limits of the joints."""

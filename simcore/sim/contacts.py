@@ -99,8 +99,7 @@ class ContactView(Module):
 
     def note_pair(self, link: str, *, bears_force: bool, without_force: int) -> None:
         """Notes whether a pair with this link of the robot bore a force in this frame, and in how many steps none."""
-        if without_force:
-            self.zero_force_points += without_force
+        self.zero_force_points += without_force
         if bears_force:
             self._links.add(link)
 
@@ -314,7 +313,10 @@ class ContactMonitor:
             for loads in self._loads:
                 loads.sample([[0.0] * len(loads.fingers)] * core.steps)
             return
-        table = self._table or self._new_table(views)
+        if self._table is None:
+            self._pairs, self._numbers, self._sums = [], {}, {}
+            self._table = ContactTable(len(views), sum(len(loads.fingers) for loads in self._loads))
+        table = self._table
         while not core.measure(table):
             for row in core.rows().tolist():
                 if row[5] < 0 and not table.knows(row[1:5]):
@@ -343,11 +345,6 @@ class ContactMonitor:
             if force_n >= 0.0 and any(each.name == view for each in seen_by)
         }
         return forces, step, step * world.dt
-
-    def _new_table(self, views: Sequence[ContactView]) -> ContactTable:
-        self._pairs, self._numbers, self._sums = [], {}, {}
-        self._table = ContactTable(len(views), sum(len(loads.fingers) for loads in self._loads))
-        return self._table
 
     def _add_contact(self, table: ContactTable, contact: tuple[int, int, int, int]) -> None:
         """Describes a contact to the core: the views of the robot or of two other bodies, and the fingers."""

@@ -27,7 +27,8 @@ MAX_VIEWS = 64
 """Largest number of contact views in a world."""
 _POINTER = ctypes.c_void_p
 _INT = ctypes.c_int32
-_NO_MASS_MATRIX, _NOT_POSITIVE_DEFINITE = -2, -3
+NO_MASS_MATRIX, NOT_POSITIVE_DEFINITE = -2, -3
+"""Answers of the core about an inertia."""
 _UNKNOWN_CONTACT = 1
 
 
@@ -355,32 +356,25 @@ class Core:
         if self._library.core_settle_gates(self._address, body.address) < 0:
             raise WorldError(f"Bullet does not report the state of body {body.struct.id}. It may have been removed.")
 
-    def update_gains(self, servo: ServoState, most_phase: float) -> bool:
-        """Computes a servo's gains for its inertia. Returns whether the inertia is positive definite.
+    def update_gains(self, servo: ServoState, most_phase: float) -> int:
+        """Computes a servo's gains for its inertia; returns `NOT_POSITIVE_DEFINITE` if the inertia is not.
 
         `most_phase` is the largest phase of a mode in a physics step [rad].
         """
-        return bool(
-            self._library.core_update_gains(self._address, ctypes.addressof(servo.struct), most_phase)
-            != _NOT_POSITIVE_DEFINITE
-        )
+        return int(self._library.core_update_gains(self._address, ctypes.addressof(servo.struct), most_phase))
 
-    def refresh_inertia(self, body: BodyState, servo: ServoState, least_motion_rad: float, most_phase: float) -> None:
+    def refresh_inertia(self, body: BodyState, servo: ServoState, least_motion_rad: float, most_phase: float) -> int:
         """Computes the inertia and the gains of a servo, unless no joint has moved by `least_motion_rad` since.
 
-        Raises:
-            NoMassMatrixError: Bullet computes no mass matrix of the body.
-            NotPositiveDefiniteError: That of the joints is not positive definite.
+        Returns:
+            `NO_MASS_MATRIX` if Bullet computes none of the body, `NOT_POSITIVE_DEFINITE` if that of the joints is not.
         """
         answer = self._library.core_refresh_inertia(
             self._address, body.address, ctypes.addressof(servo.struct), least_motion_rad, most_phase
         )
-        if answer == _NO_MASS_MATRIX:
-            raise NoMassMatrixError
-        if answer == _NOT_POSITIVE_DEFINITE:
-            raise NotPositiveDefiniteError
-        if answer < 0:
+        if answer < 0 and answer not in (NO_MASS_MATRIX, NOT_POSITIVE_DEFINITE):
             raise WorldError(f"Bullet does not report the state of body {body.struct.id}. It may have been removed.")
+        return int(answer)
 
     @property
     def has_contacts(self) -> bool:
@@ -400,14 +394,6 @@ class Core:
         contacts.prepare(self.steps)
         answer = self._library.core_measure(self._address, contacts.address, contacts.sums.ctypes.data)
         return bool(answer != _UNKNOWN_CONTACT)
-
-
-class NoMassMatrixError(Exception):
-    """Bullet computes no mass matrix."""
-
-
-class NotPositiveDefiniteError(Exception):
-    """An inertia is not positive definite."""
 
 
 class ContactTable:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Array
 from unlatch.simcore.sim.bodies import Body, moved_links
-from unlatch.simcore.sim.core import NoMassMatrixError, NotPositiveDefiniteError, ServoState
+from unlatch.simcore.sim.core import NO_MASS_MATRIX, NOT_POSITIVE_DEFINITE, ServoState
 
 
 class JointTargets(NamedTuple):
@@ -106,7 +106,7 @@ class ImpedanceServo:
     def set_gains(self, stiffness: ArrayLike, damping_ratio: ArrayLike) -> None:
         """Sets the stiffness (n,) [N m/rad] and the damping ratio (n,), 1 = critical, of the joints."""
         self.state.stiffness[:], self.state.root_of_ratio[:] = stiffness, np.sqrt(damping_ratio)
-        if not self._core.update_gains(self.state, _MAX_MODE_RAD):
+        if self._core.update_gains(self.state, _MAX_MODE_RAD) == NOT_POSITIVE_DEFINITE:
             raise self._not_positive_definite()
 
     def set_limits(self, max_torques: ArrayLike) -> None:
@@ -123,18 +123,17 @@ class ImpedanceServo:
             WorldError: A joint moves no inertia.
         """
         body = self._body
-        try:
-            self._core.refresh_inertia(body.state, self.state, least_motion_rad, _MAX_MODE_RAD)
-        except NoMassMatrixError as exc:
+        answer = self._core.refresh_inertia(body.state, self.state, least_motion_rad, _MAX_MODE_RAD)
+        if answer == NO_MASS_MATRIX:
             links = ", ".join(f"'{link}'" for link in _find_impossible_inertias(body)) or "its links"
             raise WorldError(
                 f"Bullet computes no mass matrix of '{body.name}', because it refuses the inertia of a link. Expected "
                 "principal moments that are not negative, each at most the sum of the other two. Correct the inertia "
                 f"of {links}.",
                 body=body.name,
-            ) from exc
-        except NotPositiveDefiniteError as exc:
-            raise self._not_positive_definite() from exc
+            )
+        if answer == NOT_POSITIVE_DEFINITE:
+            raise self._not_positive_definite()
 
     def _not_positive_definite(self) -> WorldError:
         inertias = np.diag(self.state.M)
