@@ -5,12 +5,13 @@ from __future__ import annotations
 import shlex
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, requires
-from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
 from unlatch.simcore.errors import PluginError, UnlatchError
-from unlatch.simcore.registry import DISTRIBUTION
+
+DISTRIBUTION = __name__.partition(".")[0]
+"""Name of this distribution, which is that of its package."""
 
 
 def clone_folder() -> Path | None:
@@ -67,19 +68,6 @@ def import_extra(
         return import_module(module)
     except ImportError as exc:
         raise explain_missing_package(exc, module=module, extra=extra, needed_by=needed_by, error=error) from exc
-
-
-def require_package(
-    package: str, *, extra: str, needed_by: str | None = None, error: type[UnlatchError] = PluginError
-) -> None:
-    """Checks that a package of an extra is installed, without importing it; arguments as for `import_extra`.
-
-    Raises:
-        UnlatchError: It is not; the message says how to install it.
-    """
-    if find_spec(package) is None:
-        missing = ModuleNotFoundError(f"No module named '{package}'", name=package)
-        raise explain_missing_package(missing, extra=extra, needed_by=needed_by, error=error)
 
 
 def explain_missing_package(

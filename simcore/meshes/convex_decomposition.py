@@ -21,13 +21,14 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import scipy
 
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.extras import require_package
+from unlatch.simcore.extras import explain_missing_package
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes import coacd_child
 from unlatch.simcore.meshes.collider_pieces import SampledSurface, convex_patches, voxel_boxes
@@ -327,7 +328,9 @@ def _run_coacd(
     pending = sorted(_largest_first(pieces)[: cfg.coacd_pieces])
     if not pending:
         return results
-    require_package("coacd", extra="assets", needed_by=f"{where}: a concave mesh", error=AssetError)
+    if find_spec("coacd") is None:  # the child alone imports it
+        missing = ModuleNotFoundError("No module named 'coacd'", name="coacd")
+        raise explain_missing_package(missing, extra="assets", needed_by=f"{where}: a concave mesh", error=AssetError)
     for number in pending:
         first_m = float(np.max(pieces[number].extents)) / 400
         piece = simplify_mesh(pieces[number], max_faces=cfg.coacd_faces, first_distance_m=first_m)
@@ -418,8 +421,13 @@ def make_colliders(
         first_m = float(np.max(whole.extents)) / 2000
         return Colliders([], triangles=simplify_mesh(whole, max_faces=SIMPLIFIED_FACES, first_distance_m=first_m))
     hull = mesh_hull(whole, least_m=settings.sheet_m, where=where)
-    make = _bounding_box if approximation is CollisionApproximation.boundingCube else _bounding_sphere
-    shape = make(hull.vertices)
+    if approximation is CollisionApproximation.boundingCube:
+        shape = _bounding_box(hull.vertices)
+    else:
+        import trimesh
+
+        centre, radius = trimesh.nsphere.minimum_nsphere(hull.vertices)
+        shape = Shape(ShapeKind.sphere, (float(radius),), Pose.from_translation(centre), "bounding_sphere")
     return Colliders([primitive_mesh(shape.kind, shape.size).moved(shape.T_link_shape)], primitive=shape)
 
 
@@ -434,11 +442,3 @@ def _bounding_box(points: np.ndarray) -> Shape:
     if float(np.prod(extents)) < 0.995 * float(np.prod(size)):
         pose, size = Pose.from_matrix(np.linalg.inv(to_origin)), np.asarray(extents, dtype=float)
     return Shape(ShapeKind.box, (float(size[0]), float(size[1]), float(size[2])), pose, "bounding_cube")
-
-
-def _bounding_sphere(points: np.ndarray) -> Shape:
-    """Returns the smallest sphere around points (N, 3) that do not lie in a plane."""
-    import trimesh
-
-    centre, radius = trimesh.nsphere.minimum_nsphere(points)
-    return Shape(ShapeKind.sphere, (float(radius),), Pose.from_translation(centre), "bounding_sphere")

@@ -106,6 +106,26 @@ class AttributeView:
         """Adds an attribute; the arguments are those of `ViewAttribute`."""
         self.attributes[name] = ViewAttribute(name, width, unit, components, read, write, **options)
 
+    def _add_pose(self, read: Callable[[int], Pose], write: Callable[[int, Pose], None], *, turns: bool = True) -> None:
+        """Adds position and, if it `turns`, orientation of a pose that each member has."""
+        self._add_attribute(
+            "position",
+            3,
+            "m",
+            "x, y, z",
+            lambda env: read(env).p.copy(),
+            lambda env, v: write(env, Pose(read(env).R, v)),
+        )
+        if turns:
+            self._add_attribute(
+                "orientation",
+                3,
+                "rad",
+                "roll, pitch, yaw",
+                lambda env: rpy_from_matrix(read(env).R),
+                lambda env, values: write(env, Pose.from_rpy(read(env).p, values)),
+            )
+
     def _add_field(
         self,
         field: str,
@@ -210,22 +230,13 @@ class BodyView(AttributeView):
         self.origins = tuple(origins) if origins is not None else (Pose.identity(),) * len(bodies)
 
     def _add_pose_and_velocity(self) -> None:
-        xyz, fixed = "x, y, z", self.bodies[0].fixed
-        self._add_attribute("position", 3, "m", xyz, lambda env: self._root_pose(env).p.copy(), self._set_position)
-        self._add_attribute(
-            "orientation",
-            3,
-            "rad",
-            "roll, pitch, yaw",
-            lambda env: rpy_from_matrix(self._root_pose(env).R),
-            self._set_orientation,
-        )
-        if fixed:
+        self._add_pose(self._root_pose, self._move_root)
+        if self.bodies[0].fixed:
             reason = "its root stands still. Leave it out, or view a free body"
             self._missing.update(dict.fromkeys(("linear_velocity", "angular_velocity", "velocity"), reason))
             return
-        self._add_velocity("linear_velocity", "m/s", xyz, slice(0, 3))
-        self._add_velocity("angular_velocity", "rad/s", xyz, slice(3, 6))
+        self._add_velocity("linear_velocity", "m/s", "x, y, z", slice(0, 3))
+        self._add_velocity("angular_velocity", "rad/s", "x, y, z", slice(3, 6))
         self._add_velocity("velocity", "m/s, rad/s", "linear x, y, z, angular x, y, z", slice(0, 6))
 
     def _add_velocity(self, name: str, unit: str, components: str, part: slice) -> None:
@@ -250,12 +261,6 @@ class BodyView(AttributeView):
         body.set_root_pose(self.origins[env] @ T_env_root)
         if velocity is not None:
             body.set_root_velocity(*velocity)
-
-    def _set_position(self, env: int, values: Array) -> None:
-        self._move_root(env, Pose(self._root_pose(env).R, values))
-
-    def _set_orientation(self, env: int, values: Array) -> None:
-        self._move_root(env, Pose.from_rpy(self._root_pose(env).p, values))
 
     def _read_velocity(self, env: int) -> Array:
         velocity = np.array(self.bodies[env].root_velocity())  # (2, 3)

@@ -234,8 +234,8 @@ class ArticulationView(BodyView):
         unit = "N m s/rad or N s/m; of a servo its velocity gain"
         self._add_drive_field("damping", "damping", unit, most=most_damping)
         self._add_drive_field("joint_friction", "friction", "N m or N")
-        self._add_closed_stop("catch_efforts", "catch_effort", ClosedStop.with_catch_effort, least=0.0)
-        self._add_closed_stop("gasket_efforts", "gasket_effort", ClosedStop.with_gasket_effort)
+        self._add_closed_stop("catch", least=0.0)
+        self._add_closed_stop("gasket")
         self._add_gate_value("mechanism_efforts", "N m or N", JointGates.effort, JointGates.scale_efforts)
         self._add_gate_value("mechanism_thresholds", "rad or m", JointGates.threshold, JointGates.scale_thresholds)
         for row, (name, unit) in enumerate((("joint_positions", "rad or m"), ("joint_velocities", "rad/s or m/s"))):
@@ -281,10 +281,9 @@ class ArticulationView(BodyView):
 
         self._add_joint_attribute(name, unit, read, write, least=0.0, **options)
 
-    def _add_closed_stop(
-        self, name: str, field: str, changed: Callable[[ClosedStop, float], ClosedStop], **options: Any
-    ) -> None:
-        """Adds a field of the joints' closed stops; joints without one have 0 and keep it."""
+    def _add_closed_stop(self, what: str, **options: Any) -> None:
+        """Adds the efforts of catches or gaskets at the joints' closed stops; joints without one have 0 and keep it."""
+        field = f"{what}_effort"
 
         def stop_of(env: int, joint: str) -> ClosedStop:
             return self._groups[env][joint].closed_stops.get(joint, _NO_STOP)
@@ -296,9 +295,9 @@ class ArticulationView(BodyView):
             for joint, value in zip(self.joints, values.tolist(), strict=True):
                 stop = stop_of(env, joint)
                 if value != getattr(stop, field):
-                    self._groups[env][joint].set_closed_stop(joint, changed(stop, value))
+                    self._groups[env][joint].set_closed_stop(joint, stop.with_effort(what, value))
 
-        self._add_joint_attribute(name, "N m or N", read, write, **options)
+        self._add_joint_attribute(f"{field}s", "N m or N", read, write, **options)
 
     def _add_gate_value(
         self,

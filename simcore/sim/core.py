@@ -115,8 +115,8 @@ class _World(ctypes.Structure):
 
 
 @cache
-def _library() -> Any:
-    """Loads the core and binds it to PyBullet.
+def bound_library() -> Any:
+    """Loads the core and binds it to PyBullet, once.
 
     Raises:
         WorldError: It is not built, or does not fit this PyBullet.
@@ -160,15 +160,6 @@ def _library() -> Any:
     return library
 
 
-def check_library() -> None:
-    """Checks that the core is built and fits PyBullet.
-
-    Raises:
-        WorldError: It does not.
-    """
-    _library()
-
-
 _SERVO_ARRAYS = (
     *("rows", "points", "offsets", "arrived", "stiffness", "root_of_ratio", "limits"),
     *("M", "K", "D", "inertia_at", "torque", "torque_sum"),
@@ -205,7 +196,7 @@ class ServoState:
 
     def transmit(self) -> Array:
         """Sends the command of the next physics step, as `Core.run` does; returns the `arrived` command, a copy."""
-        _library().core_transmit(ctypes.addressof(self.struct))
+        bound_library().core_transmit(ctypes.addressof(self.struct))
         return self.arrived.copy()
 
     def set_armatures(self, links: Array, axes: Array, armature_axes: Array, armatures: Array, moves: Array) -> None:
@@ -284,9 +275,9 @@ class Core:
         """Takes a client of Bullet; `dt` is the length of a physics step [s].
 
         Raises:
-            WorldError: The core is not built or does not fit; see `_library`.
+            WorldError: The core is not built or does not fit; see `bound_library`.
         """
-        self._library = _library()
+        self._library = bound_library()
         self.client = client
         """Bullet's client number."""
         if p.loadPlugin(self._library._name, "_unlatch", physicsClientId=client) < 0:

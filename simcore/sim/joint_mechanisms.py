@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pybullet as p
@@ -46,32 +47,19 @@ class ClosedStop:
         of_catch = self.catch_reach * (2.0 if self.enter_share else 1.0) if self.catch_effort else 0.0
         return max(of_catch, self.gasket_reach if self.gasket_effort else 0.0)
 
-    def with_catch_effort(self, value: float) -> ClosedStop:
-        """Returns a copy with another effort to leave the stop; the effort to get in changes in proportion.
+    def with_effort(self, what: str, value: float) -> ClosedStop:
+        """Returns a copy with another effort of its `catch` or `gasket`; that to get into a catch changes with it.
 
         Raises:
-            WorldError: The joint has no catch.
+            WorldError: The joint has no such thing.
         """
-        if value != self.catch_effort and self.catch_reach == 0.0:
-            raise WorldError(_nothing_to_change("catch", value))
-        return replace(self, catch_effort=value)
-
-    def with_gasket_effort(self, value: float) -> ClosedStop:
-        """Returns a copy with another effort of the gasket.
-
-        Raises:
-            WorldError: The joint has no gasket.
-        """
-        if value != self.gasket_effort and self.gasket_reach == 0.0:
-            raise WorldError(_nothing_to_change("gasket", value))
-        return replace(self, gasket_effort=value)
-
-
-def _nothing_to_change(what: str, value: float) -> str:
-    return (
-        f"An effort of {value:g} is set for the {what} of a joint without one. Name `{what}` in `closing_forces` of "
-        "the part's annotation, with a reach, or give this joint 0."
-    )
+        if value != getattr(self, f"{what}_effort") and getattr(self, f"{what}_reach") == 0.0:
+            raise WorldError(
+                f"An effort of {value:g} is set for the {what} of a joint without one. Name `{what}` in "
+                "`closing_forces` of the part's annotation, with a reach, or give this joint 0."
+            )
+        changed: dict[str, Any] = {f"{what}_effort": value}
+        return replace(self, **changed)
 
 
 def couple_joints(

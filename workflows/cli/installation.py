@@ -190,11 +190,11 @@ def describe_engine() -> Finding:
     installed = _installed("pybullet")
     if installed is None:
         return Finding("engine", "none", "Unlatch simulates with PyBullet: pip install pybullet", broken=True)
-    from unlatch.simcore.sim.core import check_library  # only here: without PyBullet, these fail
+    from unlatch.simcore.sim.core import bound_library  # only here: without PyBullet, these fail
     from unlatch.simcore.sim.world import gives_arrays
 
     try:
-        check_library()
+        bound_library()
     except UnlatchError as exc:
         return Finding("engine", f"PyBullet {installed}", exc.message, broken=True)
     if gives_arrays():

@@ -13,7 +13,7 @@ import scipy
 
 from unlatch.simcore.cameras import Fisheye, Pinhole
 from unlatch.simcore.errors import ConfigError, GeometryError, WorldError, check_range, unknown_name
-from unlatch.simcore.geometry import Array, Pose, rpy_from_matrix
+from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.ranges import Range, Ranged, check_ranges, ranges_of
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.attribute_views import AttributeView
@@ -438,18 +438,7 @@ class CameraView(AttributeView):
         super().__init__(camera.cfg.name)
         self._camera = camera
         mount = camera.mount
-        self._add_attribute(
-            "position", 3, "m", "x, y, z", lambda _env: mount.T_mount_sensor.p.copy(), self._set_position
-        )
-        if not mount.follows_target:
-            self._add_attribute(
-                "orientation",
-                3,
-                "rad",
-                "roll, pitch, yaw",
-                lambda _env: rpy_from_matrix(mount.T_mount_sensor.R),
-                self._set_orientation,
-            )
+        self._add_pose(lambda _env: mount.T_mount_sensor, self._move, turns=not mount.follows_target)
         self._add_attribute(
             "field_of_view",
             1,
@@ -465,11 +454,8 @@ class CameraView(AttributeView):
             unit, least, most = limits.unit.strip("[]"), limits.low, limits.high
             self._add_field(name, 1, unit, "strength", camera, "noise", lambda v: float(v[0]), least=least, most=most)
 
-    def _set_position(self, _env: int, values: Array) -> None:
-        self._camera.mount.T_mount_sensor = Pose(self._camera.mount.T_mount_sensor.R, values)
-
-    def _set_orientation(self, _env: int, values: Array) -> None:
-        self._camera.mount.T_mount_sensor = Pose.from_rpy(self._camera.mount.T_mount_sensor.p, values)
+    def _move(self, _env: int, T_mount_sensor: Pose) -> None:
+        self._camera.mount.T_mount_sensor = T_mount_sensor
 
     def _set_fov(self, _env: int, values: Array) -> None:
         self._camera.optics = self._camera.optics.with_fov(float(values[0]))
