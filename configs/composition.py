@@ -208,6 +208,7 @@ _WITHOUT_RUNNER = tuple(
     for group in ("env", "help", "hydra_help", "hydra_logging", "job_logging", "launcher", "output", "sweeper")
 )
 """Overrides that leave out what only Hydra's application runner reads: a composition takes a fifth less time."""
+_UNREADABLE = (HydraException, OmegaConfBaseException, YAMLError, UnicodeDecodeError)
 _EMPTY_CONFIG = f"nothing{SCHEMA_SUFFIX}"
 _GIVEN = f"given{SCHEMA_SUFFIX}"
 _OPTION = re.compile(r"[A-Za-z0-9_-]+\Z")
@@ -273,7 +274,7 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
                     _apply_list_override(cfg, override)
                 for key in SENSOR_LISTS:
                     _read_named_sensors(cfg, search_path, key)
-    except (HydraException, OmegaConfBaseException, YAMLError, UnicodeDecodeError) as exc:
+    except _UNREADABLE as exc:
         peer = _explain_peer_task(request)
         raise (peer or _explain_missing_skill(request, _explain_error(exc, schema))) from exc
     except (TypeError, ValueError) as exc:  # Hydra's errors for a word as list index, or a key without a name
@@ -367,7 +368,7 @@ def compose_additions(
                 _read_named_sensors(cfg, search_path, key)
             for override in [*map(parse_override, plain), *in_lists]:
                 _apply_list_override(cfg, override)
-    except (HydraException, OmegaConfBaseException, YAMLError, UnicodeDecodeError) as exc:
+    except _UNREADABLE as exc:
         raise _explain_error(exc) from exc
     resolved = to_plain(cfg)
     return {key: resolved[key] for key in (*sensors, *groups)}

@@ -15,12 +15,12 @@ from unlatch.robots.description import GripperCfg
 from unlatch.simcore.errors import SkillError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.success_rules import SuccessRule
-from unlatch.skills.commands import JointMotion, ManipCommand, ManipKind, Phase
+from unlatch.skills.commands import ManipCommand, ManipKind, Phase
 from unlatch.skills.config import SkillCfg, part_acted_on
-from unlatch.skills.context import Displacement, Failure, SkillContext, Views, describe_reach, is_reachable, joint_unit
+from unlatch.skills.context import Displacement, Failure, SkillContext, Views, describe_reach, is_reachable
 from unlatch.skills.skill import Skill
 from unlatch.solver.joint_path import JointPath, PathGeometry, in_part_positions
-from unlatch.solver.path_solver import NO_ENDS, post_poses
+from unlatch.solver.path_solver import NO_ENDS, motion_poses
 from unlatch.solver.plan import KeyframePlan, PlanRequest
 from unlatch.solver.planner import plan_from_grasp, plan_keyframes
 from unlatch.solver.scene import Array, JointGeometry, PlanningScene, Slip, SlipMode
@@ -55,8 +55,6 @@ LED_SHARE = 0.97
 """Largest opening to which a part is led, as a share of its range."""
 _LISTED_LEADS = (1.5, 1.2, 1.05)
 """How far listed motions lead a part, as factors on the displacement that counts as success, the best first."""
-_RELEASE_S = 0.4
-"""Time to open the fingers."""
 
 
 class ArticulationSkill(Skill):
@@ -122,11 +120,7 @@ class ArticulationSkill(Skill):
         self.load_checker()
         self.keyframe_plan = self._in_part_positions(self._plan_motion(rng))
         if not self.keyframe_plan.found:
-            diagnosis = self.keyframe_plan.diagnosis
-            if diagnosis is None:
-                self.fail("plan_infeasible", "The planner found no plan and gave no diagnosis")
-            else:
-                self.fail(diagnosis.code, diagnosis.message, **diagnosis.evidence)
+            self.refuse(self.keyframe_plan)
             return False
         self.commands = self.make_commands(self.keyframe_plan)
         return True
@@ -281,11 +275,14 @@ class ArticulationSkill(Skill):
             return
         missing = abs(self._arrival() - self.s)
         gained = self._missing - missing
-        if self.has_arrived() or gained < _LEAST_GAIN * missing or not self._may_pull_on():
+        if self.has_arrived() or gained < _LEAST_GAIN * missing:
+            return
+        if not self.is_touched or self._finger_load() >= _PULL_SHARE:
             return
         self._missing = missing
+        low, high = sorted((self.part.openness.closed, self.part.openness.open))
         for share in _EXTENSIONS:
-            target = self._extended_target(share * missing)
+            target = float(np.clip(self.s + np.sign(self._arrival() - self.s) * share * missing, low, high))
             if abs(target - self.s) < _LEAST_EXTENSION * self.part.openness.span:
                 return
             plan = self._plan_on(target, as_held=True)
@@ -299,10 +296,6 @@ class ArticulationSkill(Skill):
     def is_led_again(self) -> bool:
         """Whether the plan grasps and leads the part again later, as a cap that is turned in several turns."""
         return any(command.phase is Phase.follow for command in self.commands[self.executor.index + 1 :])
-
-    def _may_pull_on(self) -> bool:
-        """Whether the fingers touch the part, and press less than a share of what they bear."""
-        return self.is_touched and self._finger_load() < _PULL_SHARE
 
     def _finger_load(self) -> float:
         """Returns the force between fingers and part, as a share of what a finger may bear."""
@@ -326,12 +319,6 @@ class ArticulationSkill(Skill):
         way = min((1.0 + _ARRIVAL_MARGIN) * wanted, max(wanted, 0.5 * (wanted + most)))
         return self.s0 + np.sign(self.follow_to - self.s0) * way
 
-    def _extended_target(self, way: float) -> float:
-        """Returns the joint position to which an extension of a length leads, within the range [rad or m]."""
-        beyond = self.s + np.sign(self._arrival() - self.s) * way
-        low, high = sorted((self.part.openness.closed, self.part.openness.open))
-        return float(np.clip(beyond, low, high))
-
     def _check_target(self) -> None:
         """Raises an error if the code of the skill asks for a position that the joint of the part cannot reach.
 
@@ -344,7 +331,7 @@ class ArticulationSkill(Skill):
         if not is_reachable(joint, target):
             raise SkillError(
                 f"{type(self).__qualname__} leads '{self.part.name}' of '{self.object_name}' to {target:.3g} "
-                f"{joint_unit(joint)}, which its joint cannot reach. Expected {describe_reach(joint)}. Change what "
+                f"{joint.unit}, which its joint cannot reach. Expected {describe_reach(joint)}. Change what "
                 "`default_target` or `follow_to` returns.",
                 target=target,
             )
@@ -472,7 +459,7 @@ class ArticulationSkill(Skill):
         reading = read_motions(setting, scene, self.context.arm_model.tool_keypoints, np.eye(3), opens=self.opens)
         grasp = Pose(np.eye(3), scene.keypoint("articulated_object_head"))
         ends = self.listed_ends()[1]
-        return float(post_poses(grasp, setting.listed_post_motions, scene, reading, ends=ends).s[-1])
+        return float(motion_poses(grasp, setting.listed_post_motions, scene, reading, ends=ends).s[-1])
 
     def listed_ends(self) -> tuple[tuple[float, float], ...]:
         """Returns where the motions listed by a setting of another system end, tried in order [rad or m].
@@ -588,21 +575,6 @@ class ArticulationSkill(Skill):
         """Whether `update_art_joint` holds the joint in the next frame."""
         return True
 
-    def motion_commands(
-        self, plan: KeyframePlan, segment_kind: str, kind: ManipKind, phase: Phase, *, gripper_m: float | None = None
-    ) -> list[ManipCommand]:
-        """Returns motion commands for the segments of one kind."""
-        return [
-            ManipCommand(
-                kind,
-                segment.T_base_ee_end,
-                phase,
-                motion=JointMotion(segment.q, s=segment.s, gripper_m=gripper_m, flows=segment.flows),
-            )
-            for segment in plan.segments
-            if segment.kind == segment_kind
-        ]
-
     def grasp_commands(
         self, plan: KeyframePlan, width_m: float, *, held: Sequence[ManipCommand], T_base_release: Pose
     ) -> list[ManipCommand]:
@@ -627,14 +599,7 @@ class ArticulationSkill(Skill):
             self.allow_contact(plan, touching=True),
             ManipCommand(close, T_base_grasp, Phase.grasp, dwell_frames=frames(closing_s), until_rest=True),
             *held,
-            ManipCommand(
-                release,
-                T_base_release,
-                Phase.release,
-                dwell_frames=frames(_RELEASE_S),
-                until_rest=True,
-                params={"width_m": width_m},
-            ),
+            self.release_command(T_base_release, width_m),
             *self.motion_commands(plan, "retreat", release, Phase.retreat, gripper_m=width_m),
         ]
 

@@ -83,7 +83,7 @@ def press_of_setting(
     asset: ObjectAsset, part: Part, setting: PlannerSettingCfg, gripper: GripperCfg, *, opens: bool
 ) -> Press:
     """Returns the force with which fingertips press to drag a part as a setting says; see `choose_press`."""
-    point = pressed_point(part, setting)
+    point = part.keypoint(SPOT).xyz + np.array(setting.keypoint_shifts.get(SPOT, (0.0, 0.0, 0.0)))
     along_n = steady_load(asset, part, opens=opens) / _lever_of(asset, part, point)
     return replace(choose_press(gripper, drag_load(asset, part, point, opens=opens)), along_n=along_n)
 
@@ -101,11 +101,6 @@ def _lever_of(asset: ObjectAsset, part: Part, point: Array) -> float:
     return max(lever_m(asset.model, part, point), 1e-3)
 
 
-def pressed_point(part: Part, setting: PlannerSettingCfg) -> Array:
-    """Returns the (3,) point of the part's link on which the fingertips press [m]."""
-    return part.keypoint(SPOT).xyz + np.array(setting.keypoint_shifts.get(SPOT, (0.0, 0.0, 0.0)))
-
-
 def press_torques(arm: ArmModel, q: Array, forces: Array) -> Array:
     """Returns (T, n) joint torques with which the fingertips press [N m].
 
@@ -114,7 +109,7 @@ def press_torques(arm: ArmModel, q: Array, forces: Array) -> Array:
         q: (T, n) joints [rad].
         forces: (T, 3) forces of the fingertips on the face, base frame [N].
     """
-    tip = _fingertips(arm)
+    tip = arm.tool_keypoints["tool_tip"]
     torques = []
     for joints, force in zip(q, forces, strict=True):
         J = arm.kinematics.jacobian(joints)
@@ -140,7 +135,9 @@ def drag_commands(skill: ArticulationSkill, plan: KeyframePlan, press: Press) ->
     """Returns the commands to approach a face, press on it, drag the part, let go and step back."""
     arm, close = skill.context.arm_model, ManipKind.close_gripper
     stiffness = np.array(skill.context.arm.cfg.stiffness)
-    ramp = _smooth_ramp(skill.context.frames(_RAMP_S))[:, None]  # (F, 1)
+    frames = skill.context.frames(_RAMP_S)
+    x = np.arange(1, frames + 1)[:, None] / frames
+    ramp = x * x * (3.0 - 2.0 * x)  # (F, 1), from near 0 to 1, slowly at both ends
     touches_already = not any(segment.kind == "approach" for segment in plan.segments)
     pressing: list[ManipCommand] = []
     for segment in plan.segments:
@@ -165,7 +162,7 @@ def fingertips_on_part(skill: ArticulationSkill) -> Array:
     arm, model = skill.context.arm, skill.context.arm_model
     T_world_ee = arm.T_world_base @ model.kinematics.pose(arm.q_read)
     T_world_link = skill.object.seen_frames(skill.part.name)["link"]
-    place: Array = T_world_link.inverse() @ (T_world_ee @ _fingertips(model))
+    place: Array = T_world_link.inverse() @ (T_world_ee @ model.tool_keypoints["tool_tip"])
     return place
 
 
@@ -185,14 +182,3 @@ def _press_forces(skill: ArticulationSkill, segment: Segment, press: Press) -> A
     along = joint.axis if joint.prismatic else unit(np.cross(joint.axis, spot - joint.origin))
     force = press.force_n * inward + press.along_n * np.sign(segment.s[-1] - segment.s[0]) * along
     return np.array([joint.motion(float(s) - scene.s)[0] @ force for s in segment.s])
-
-
-def _fingertips(arm: ArmModel) -> Array:
-    """Returns the (3,) point of closed fingertips, ee frame [m]."""
-    return arm.tool_keypoints["tool_tip"]
-
-
-def _smooth_ramp(frames: int) -> Array:
-    """Returns (frames,) numbers that rise from near 0 to 1, slowly at both ends."""
-    x = np.arange(1, frames + 1) / frames
-    return x * x * (3.0 - 2.0 * x)

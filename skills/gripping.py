@@ -41,13 +41,13 @@ def grip_force(gripper: GripperCfg, load_n: float) -> float:
 
 
 def load_of(asset: ObjectAsset, part: str | None) -> float:
-    """Returns the load of a hand that moves a part, or that carries the whole object if `part` is None [N]."""
-    return carried_load(asset) if part is None else handle_load(asset, asset.articulation.part(part))
+    """Returns the load of a hand that moves a part or, if `part` is None, carries the whole object [N].
 
-
-def carried_load(asset: ObjectAsset) -> float:
-    """Returns the force that carries a free object: its weight, and its inertia at `CARRYING_M_S2` [N]."""
-    return asset.mass_kg * (_GRAVITY_M_S2 + CARRYING_M_S2)
+    An object is carried by its weight, and its inertia at `CARRYING_M_S2`.
+    """
+    if part is None:
+        return asset.mass_kg * (_GRAVITY_M_S2 + CARRYING_M_S2)
+    return handle_load(asset, asset.articulation.part(part))
 
 
 def handle_load(asset: ObjectAsset, part: Part) -> float:

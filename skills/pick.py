@@ -252,13 +252,13 @@ class Pick(CarryingSkill):
             closing_s *= 1.5
         T_base_grasp = plan.keyframes[plan.contact_pose_index].T_base_ee
         return [
-            *self.motions("transit", ManipKind.open_gripper, Phase.transit, gripper_m=opening_m),
-            *self.motions("approach", ManipKind.open_gripper, Phase.approach, gripper_m=opening_m),
+            *self.motion_commands(plan, "transit", ManipKind.open_gripper, Phase.transit, gripper_m=opening_m),
+            *self.motion_commands(plan, "approach", ManipKind.open_gripper, Phase.approach, gripper_m=opening_m),
             ManipCommand(
                 ManipKind.close_gripper, T_base_grasp, Phase.grasp, dwell_frames=frames(closing_s), until_rest=True
             ),
             ManipCommand(ManipKind.attach_obj, T_base_grasp, Phase.follow, params={"object": self.object_name}),
-            *self.motions("follow", ManipKind.close_gripper, Phase.follow, gripper_m=None),
+            *self.motion_commands(plan, "follow", ManipKind.close_gripper, Phase.follow),
         ]
 
     def predicted_poses(self) -> Mapping[str, Pose]:

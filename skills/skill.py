@@ -23,7 +23,7 @@ from unlatch.robots.description import GripperCfg
 from unlatch.simcore.errors import SkillError, shorten
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.success_rules import SuccessRule
-from unlatch.skills.commands import CommandExecutor, ManipCommand, ManipKind, Phase
+from unlatch.skills.commands import CommandExecutor, JointMotion, ManipCommand, ManipKind, Phase
 from unlatch.skills.config import SkillCfg
 from unlatch.skills.context import Failure, SkillContext, SkillTarget, earliest
 from unlatch.solver.plan import KeyframePlan
@@ -114,6 +114,8 @@ _RESULTS: dict[str, tuple[Callable[[Any], bool], str]] = {
 _BLOCKED_ERROR_RAD = 0.15
 _BLOCKED_S = 0.5
 """An arm that is away from its target for this time is blocked."""
+RELEASE_S = 0.4
+"""Time to open the fingers."""
 
 
 _DECLARED = {
@@ -370,6 +372,35 @@ class Skill(ABC):
     def make_failure(self, code: str, message: str, **evidence: object) -> Failure:
         """Returns a violated condition at the present time, such as for `unmet_condition`; notes nothing."""
         return Failure(code, message, self.context.time_s, evidence)
+
+    def refuse(self, plan: KeyframePlan) -> None:
+        """Keeps a plan that was not found as the plan of the skill, and notes its diagnosis as the failure."""
+        self.keyframe_plan = plan
+        if plan.diagnosis is None:
+            self.fail("plan_infeasible", "The planner found no plan and gave no diagnosis")
+        else:
+            self.fail(plan.diagnosis.code, plan.diagnosis.message, **plan.diagnosis.evidence)
+
+    def motion_commands(
+        self, plan: KeyframePlan, segment_kind: str, kind: ManipKind, phase: Phase, *, gripper_m: float | None = None
+    ) -> list[ManipCommand]:
+        """Returns motion commands for the segments of one kind."""
+        return [
+            ManipCommand(
+                kind,
+                segment.T_base_ee_end,
+                phase,
+                motion=JointMotion(segment.q, s=segment.s, gripper_m=gripper_m, flows=segment.flows),
+            )
+            for segment in plan.segments
+            if segment.kind == segment_kind
+        ]
+
+    def release_command(self, T_base_ee: Pose, width_m: float) -> ManipCommand:
+        """Returns the command that opens the fingers to a width [m], until they rest or are clear of what they held."""
+        frames, kind = self.context.frames(RELEASE_S), ManipKind.open_gripper
+        params = {"width_m": width_m}
+        return ManipCommand(kind, T_base_ee, Phase.release, dwell_frames=frames, until_rest=True, params=params)
 
     def _check_blocked(self) -> None:
         arm = self.context.arm  # it is on its path if it is where its motors lead it: `q_target` is two frames ahead

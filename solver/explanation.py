@@ -34,7 +34,6 @@ from unlatch.solver.elastic import (
     HARD,
     METRE,
     Compromise,
-    Element,
     Relaxation,
     Unreachable,
     Weights,
@@ -47,7 +46,6 @@ from unlatch.solver.elastic import (
     find_unreachable,
     least_violated,
     limiting_bounds,
-    pair_relaxation,
     promising_starts,
     relaxations,
 )
@@ -82,6 +80,16 @@ class PathEnd:
     """Kind of each entry of `stopped_by`: `joint limit`, `workspace`, `slip`, `reach` or `jump`."""
     q: Array
     """(n,) joints there [rad]."""
+
+    @property
+    def reason(self) -> str:
+        """What stops the hand, for a message."""
+        *first, last = self.stopped_by
+        return f"stopped by {', '.join(first)} and {last}" if first else f"stopped by {last}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as evidence."""
+        return {"stopped_by": list(self.stopped_by), "stopped_by_kinds": list(self.kinds), "q": self.q.tolist()}
 
 
 def path_end(
@@ -234,18 +242,23 @@ def explain_goal(
         return Diagnosis("plan_infeasible", missed, evidence), solution
     pairs = find_contradictions(terms, arm, scene)
     out_of_reach = [] if any(not pair.workspace for pair in pairs) else find_unreachable(arm, rows, names, end)
-    starts = [(rows, _nearest_joints(reached, weights)) for rows, _, reached in problems]
+    starts = []
+    for own_rows, _, reached in problems:
+        nearest = sorted(reached, key=lambda each: round(each.cost(weights), 7))[:_RELAXED_FROM]
+        starts.append((own_rows, np.array([each.q for each in nearest])))
     # a contradiction for any arm is resolved only by a change of one of its members
     guilty = [set(pair.indices) for pair in pairs if not pair.workspace]
-    elements = [e for e in constraint_elements(rows, names) if all(e.index in members for members in guilty)]
+    constraints = constraint_elements(rows, names)
+    elements = [e for e in constraints if all(e.index in members for members in guilty)]
     elements += [] if guilty else limiting_bounds(arm, end)
-    relaxed = relaxations(arm, starts, elements)
-    together = [] if relaxed else pair_relaxation(arm, starts, _element_pairs(constraint_elements(rows, names), guilty))
+    relaxed = [alone for (alone,) in relaxations(arm, starts, [(element,) for element in elements])]
+    both = [(a, b) for a, b in combinations(constraints, 2) if all({a.index, b.index} & m for m in guilty)]
+    together = () if relaxed else next(iter(relaxations(arm, starts, both[:_MOST_PAIRS])), ())
     evidence = {
         "stage": "goal",
         "starts_tried": best.starts_tried,
         "constraints": constraint_evidence(solution),
-        "workspace_out_by": {f: out for f, out in _face_excess(end).items() if out > SLACK},
+        "workspace_out_by": _faces_left(end),
         "active_bounds": list(solution.active_bounds),
         "contradictions": [c.to_dict() for c in pairs],
         "out_of_reach": [u.to_dict() for u in out_of_reach],
@@ -271,19 +284,9 @@ def _elastic_problems(
     return problems
 
 
-def _element_pairs(elements: Sequence[Element], guilty: Sequence[set[int]]) -> list[tuple[Element, Element]]:
-    """Returns at most 15 pairs of elements that include a member of every contradicting set."""
-    pairs = [(a, b) for a, b in combinations(elements, 2) if all({a.index, b.index} & members for members in guilty)]
-    return pairs[:_MOST_PAIRS]
-
-
-def _nearest_joints(ends: Sequence[Compromise], weights: Weights) -> Array:
-    """Returns (<= 2, n) joints of the compromises with the least violation [rad]."""
-    return np.array([end.q for end in sorted(ends, key=lambda e: round(e.cost(weights), 7))[:_RELAXED_FROM]])
-
-
-def _face_excess(end: Compromise) -> dict[str, float]:
-    return dict(zip(FACES, end.faces.tolist(), strict=True))
+def _faces_left(end: Compromise) -> dict[str, float]:
+    """Returns by how much the hand is beyond the faces of the workspace that it leaves [m]."""
+    return {face: out for face, out in zip(FACES, end.faces.tolist(), strict=True) if out > SLACK}
 
 
 _FREE_HAND = 6
@@ -310,7 +313,7 @@ def _compose_message(
             [f"{why[:1].upper()}{why[1:]}.", *(f"So do {labels}." for labels in others)],
         )
     out = describe_unmet(solution)
-    out += [f"the hand is {v:.4g} m beyond workspace {f}" for f, v in _face_excess(end).items() if v > SLACK]
+    out += [f"the hand is {v:.4g} m beyond workspace {face}" for face, v in _faces_left(end).items()]
     reasons = [*(u.message for u in out_of_reach), *(pair.message for pair in pairs)]
     if solution.active_bounds:
         reasons.insert(0, f"Held back by {', '.join(solution.active_bounds)}")

@@ -88,31 +88,26 @@ def plan_motion(
         hit = space.check(q)
         if hit is not None:
             return _no_motion(space, hit, f"the {name} of the motion collides: {describe_collision(hit)}")
-    bent = _find_bent_path(start, detours, goal, space)
-    if bent is not None:
-        return MotionResult(True, bent, "via", space.queries)
+    if detours != ():
+        from unlatch.solver.motion_search import find_bent_path
+
+        bent = find_bent_path(start, detours, goal, space)
+        if bent is not None:
+            return MotionResult(True, bent, "via", space.queries)
     hit = space.check_edge(start, goal) or space.check_closely(straight)
     if hit is None:
         return MotionResult(True, straight, "straight", space.queries)
-    bent = _find_bent_path(start, vias, goal, space)
+    from unlatch.solver.motion_search import find_bent_path, plan_around
+
+    bent = find_bent_path(start, vias, goal, space)
     if bent is not None:
         return MotionResult(True, bent, "via", space.queries, blocked_by=hit)
     if straight_only:
         return _no_motion(space, hit, f"the straight way is blocked by {describe_collision(hit)}")
-    from unlatch.solver.motion_search import plan_around
-
     around = plan_around(start, goal, space, arm, rng)
     if around is not None:
         return MotionResult(True, around, "rrt_connect", space.queries, blocked_by=hit)
     return _no_motion(space, hit, f"no way around {describe_collision(hit)} in {space.queries} collision queries")
-
-
-def _find_bent_path(start: Array, vias: Iterable[Array], goal: Array, space: CheckedSpace) -> Array | None:
-    if vias == ():
-        return None
-    from unlatch.solver.motion_search import find_bent_path
-
-    return find_bent_path(start, vias, goal, space)
 
 
 def is_timed_motion_clear(

@@ -19,8 +19,7 @@ from unlatch.solver.path_solver import (
     PathSolution,
     PathSolver,
     PoseTrack,
-    post_poses,
-    pre_poses,
+    motion_poses,
     step_back,
 )
 from unlatch.solver.plan import Carrying, PlanRequest
@@ -126,7 +125,8 @@ class PlanCompleter:
         """Returns the plan without transit of a goal that is reached by motions before it; see `complete`."""
         reading = self.request.motion_reading(goal.reached.variant)
         q, T_goal = goal.reached.q, goal.reached.T_base_ee
-        pre, approach = self._follow_track(q, partial(pre_poses, T_goal, motions, self.scene, reading))
+        make = partial(motion_poses, T_goal, motions, self.scene, reading, before_contact=len(motions))
+        pre, approach = self._follow_track(q, make)
         if not approach.found:
             self._note_failed_poses(approach, pre.dense, "approach", "the hand cannot step back to the pre-grasp")
             if goal.path is None:
@@ -219,7 +219,7 @@ class PlanCompleter:
                 continue  # it fails before that end
             self.log.counts["candidates"] += 2  # its path and collisions take twice as long as those of the approach
             make = partial(
-                post_poses, start.T_base_ee, motions, self.scene, reading, before_contact=reaching, ends=ends
+                motion_poses, start.T_base_ee, motions, self.scene, reading, before_contact=reaching, ends=ends
             )
             post, path = self._follow_track(start.q, make)
             if not path.found:

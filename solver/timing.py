@@ -326,7 +326,11 @@ def time_segments(
         retreat: (W, n) joints of the retreat [rad], if there is one.
         is_clear: Returns whether timed joints (T, n) before the contact keep a distance to obstacles [m].
     """
-    segments = [] if transit is None else [_time_transit(request, transit, is_clear)]
+    segments: list[Segment] = []
+    if transit is not None:
+        speed_scale, frame_s = request.pace * request.speed_scale, request.frame_s
+        q = time_transit(transit, request.arm, frame_s=frame_s, speed_scale=speed_scale, is_clear=is_clear)
+        segments.append(Segment("transit", q, None, request.arm.kinematics.pose(q[-1])))
     if len(approach) > 1:
         segments.append(_time_hand_motion(request, "approach", approach, touches=request.closed_gripper))
     if len(segments) == 2:
@@ -336,7 +340,7 @@ def time_segments(
         speed = request.part_speed if request.part_speed is not None else default
         speed *= request.pace
         segment = _time_segment(request, "follow", follow.q, s=follow.s, speed=speed, rise_hz=PART_RISE_HZ)
-        segments.append(_slow_before_stop(request, segment, rise_hz=PART_RISE_HZ))
+        segments.append(_slow_before_stop(request, segment))
     if retreat is not None:
         segments.append(_time_hand_motion(request, "retreat", retreat))
     return segments
@@ -391,12 +395,6 @@ def join_motions(
     return np.concatenate([first, second]), 0
 
 
-def _time_transit(request: PlanRequest, q: Array, is_clear: IsClear) -> Segment:
-    speed_scale = request.pace * request.speed_scale
-    samples = time_transit(q, request.arm, frame_s=request.frame_s, speed_scale=speed_scale, is_clear=is_clear)
-    return Segment("transit", samples, None, request.arm.kinematics.pose(samples[-1]))
-
-
 def time_transit(q: Array, arm: ArmModel, *, frame_s: float, speed_scale: float, is_clear: IsClear) -> Array:
     """Times a transit: quickly where there is room, else carefully, with smaller and smaller deviation from the lines.
 
@@ -434,7 +432,7 @@ def _time_hand_motion(request: PlanRequest, kind: str, q: Array, *, touches: boo
     return Segment(kind, samples, None, segment.T_base_ee_end)
 
 
-def _slow_before_stop(request: PlanRequest, segment: Segment, *, rise_hz: float) -> Segment:
+def _slow_before_stop(request: PlanRequest, segment: Segment) -> Segment:
     """Slows a push down where the part meets the end of its range; other motions are unchanged."""
     joint, s = request.scene.joint, segment.s
     if not request.closed_gripper or s is None:
@@ -446,7 +444,7 @@ def _slow_before_stop(request: PlanRequest, segment: Segment, *, rise_hz: float)
         return segment
     stop = float(np.clip(s[-1], low, high))
     speed_m_s = float(np.diff(_measure_travel(request, segment.q)).max()) / request.frame_s
-    q, slowed = _slow_down(request, segment.q, s, rise_hz * speed_m_s, stop=stop)
+    q, slowed = _slow_down(request, segment.q, s, PART_RISE_HZ * speed_m_s, stop=stop)
     return Segment(segment.kind, q, slowed, segment.T_base_ee_end)
 
 
@@ -506,15 +504,7 @@ def _slow_down(
     return np.ascontiguousarray(samples[:, :-1]), np.ascontiguousarray(samples[:, -1])
 
 
-def _time_segment(
-    request: PlanRequest,
-    kind: str,
-    q: Array,
-    *,
-    s: Array | None = None,
-    speed: float = math.inf,
-    rise_hz: float = 1.0,
-) -> Segment:
+def _time_segment(request: PlanRequest, kind: str, q: Array, *, s: Array, speed: float, rise_hz: float) -> Segment:
     samples, coordinate = time_path(
         q,
         request.arm,

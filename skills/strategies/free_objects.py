@@ -207,20 +207,14 @@ def _fit(
             opening_m = min(width_m + room_m, hand.max_width_m)
             fingers, palm = hand.boxes(opening_m)
             both = np.concatenate([fingers, palm])
-            if _lowest(both, T) < floor_m + 0.5 * _HAND_MARGIN_M:
+            corners = np.where(R[2] > 0.0, both[:, 0], both[:, 1])  # (B, 3), the lowest of each box
+            if float((corners @ R[2]).min() + T.p[2]) < floor_m + 0.5 * _HAND_MARGIN_M:
                 break  # a narrower opening is as low
             if own.meets(palm, T, margin_m=_PALM_MARGIN_M) or own.meets(fingers, T, margin_m=0.0):
                 continue
             if not any(item.meets(both, T, margin_m=_HAND_MARGIN_M) for item in obstacles):
                 return GraspCandidate(T, width_m, opening_m)
     return None
-
-
-def _lowest(boxes: Array, T_world_box: Pose) -> float:
-    """Returns the height of the lowest corner of boxes (B, 2, 3) in a frame [m]."""
-    down = T_world_box.R[2]
-    corners = np.where(down > 0.0, boxes[:, 0], boxes[:, 1])  # (B, 3)
-    return float((corners @ down).min() + T_world_box.p[2])
 
 
 _GRID = 9

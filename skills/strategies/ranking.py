@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 
@@ -192,7 +193,12 @@ def _derive_grasps(
     others: list[Strategy] = []
     empty: list[Strategy] = []
     if skill == "open" and kind == "knob" and part.kind in TURNS_ABOUT_HINGE:
-        fitting += _grip_knob_along_hinge(fit, start)
+        # fingers that close along the hinge: while the part turns, the knob turns between them like a pin between two
+        # pads. Those that close across it would have to turn with the part, or the knob would wedge between them.
+        grasp = fit.grasp_over(start, along=True)
+        if grasp is not None:
+            setting = grasp_setting(part, start, grasp, along=True)
+            fitting.append(("knob_along_hinge", replace(setting, slips=list(KNOB_ALONG_SLIPS))))
     for shift_m in fit.grasp_shifts(start) if skill == "open" else (0.0,):
         grasp = fit.grasp_over(start, shift_m=shift_m)
         if shift_m != 0.0 and (grasp is None or not fit.closes_on_part(start[0], grasp, shift_m=shift_m)):
@@ -203,12 +209,7 @@ def _derive_grasps(
             setting = grasp_setting(part, start, grasp)
             if kind == "knob":
                 setting = replace(setting, slips=list(KNOB_ACROSS_SLIPS))
-        if shift_m != 0.0:
-            _, along, _ = fit.axes_link()
-            shift = [round(float(v), 4) for v in shift_m * along]
-            setting = replace(setting, keypoint_shifts={HEAD: shift, TAIL: shift})
-        name = kind if shift_m == 0.0 else f"{kind}{100 * shift_m:+.0f}cm"
-        (others if grasp is None else fitting).append((name, setting))
+        (others if grasp is None else fitting).append(_shifted(kind, setting, fit, shift_m))
         if skill == "open" and shift_m == 0.0:
             held = grasp is not None and fit.closes_on_part(start[0], grasp)
             front = _grasp_from_front(fit, start)
@@ -217,14 +218,15 @@ def _derive_grasps(
     if skill == "open" and part.kind is PartKind.lever and not fitting:
         fitting += _draw_pushes("open", asset, part, hand, start)
     if skill == "open" and start[1] > 0.0:
-        fitting += _derive_edge_strategies(asset, fit, start, pinched=kind != "edge")
+        edges = free_edges(fit)
+        # other strategies for a part that stands ajar: pinch its free edge, or hook it with closed fingers
+        for name, make in (("edge", edge_grip), ("hook", edge_hook)):
+            made = (make(asset, fit, edge, start) for edge in edges if name != kind)
+            fitting += islice(((name, setting) for setting in made if setting is not None), 1)
         fitting += _derive_inside_pushes(asset, part, hand, start)
     end = turned_to(part) if skill == "rotate" else opened_to(part, start, asked)
-    if (
-        part.kind is PartKind.knob
-        and not is_round(part)
-        and (skill == "rotate" or needs_turns(part.kind, end - start[0]))
-    ):
+    turns = skill == "rotate" or needs_turns(part.kind, end - start[0])
+    if part.kind is PartKind.knob and not is_round(part) and turns:
         # a spout may be in the way of the closed blade, and out of it after a quarter turn
         grasps = (fit.grasp(float(s), along=True) for s in np.linspace(start[0], end, _ANGLES))
         grasp = next((grasp for grasp in grasps if grasp is not None), None)
@@ -261,12 +263,17 @@ def _derive_grasps_of_other(
             success_threshold=goal_value("open", part, start),
             post_actuation_motions=FollowJointCfg(to=rounded(part.openness.position(opened_to(part, start)))),
         )
-        if shift_m != 0.0:
-            _, along, _ = fit.axes_link()
-            shift = [round(float(v), 4) for v in shift_m * along]
-            setting = replace(setting, keypoint_shifts={HEAD: shift, TAIL: shift})
-        found.append((held.name if shift_m == 0.0 else f"{held.name}{100 * shift_m:+.0f}cm", setting))
+        found.append(_shifted(held.name, setting, fit, shift_m))
     return found
+
+
+def _shifted(name: str, setting: PlannerSettingCfg, fit: HandFit, shift_m: float) -> Strategy:
+    """Returns the strategy of a hand that is shifted from the head along the contact axis [m], with its name."""
+    if shift_m == 0.0:
+        return name, setting
+    _, along, _ = fit.axes_link()
+    shift = [round(float(v), 4) for v in shift_m * along]
+    return f"{name}{100 * shift_m:+.0f}cm", replace(setting, keypoint_shifts={HEAD: shift, TAIL: shift})
 
 
 def _draw_pushes(
@@ -318,33 +325,11 @@ def _derive_drags(
     """
     if not can_be_dragged(part):
         return []
-    end: float | None
-    if skill == "close":
-        threshold, last = goal_value("close", part, start), 0.0
-        end = None if part.kind is PartKind.slider else last
-    elif skill == "rotate":
-        threshold, last = turned_by(part), turned_to(part)
-        end = last
-    else:
-        threshold, last = goal_value("open", part, start), opened_to(part, start, asked)
-        end = last
+    threshold = turned_by(part) if skill == "rotate" else goal_value(skill, part, start)
+    last = turned_to(part) if skill == "rotate" else opened_to(part, start, asked) if skill == "open" else 0.0
+    end = None if skill == "close" and part.kind is PartKind.slider else last
     spots = drag_spots(HandFit(asset, part, hand, approach_m=DRAG_APPROACH_M), start, last)
     return _numbered("drag", [drag_setting(part, spot, threshold=threshold, end=end) for spot in spots])
-
-
-def _derive_edge_strategies(
-    asset: ObjectAsset, fit: HandFit, start: tuple[float, float], *, pinched: bool
-) -> list[Strategy]:
-    """Returns other strategies for a part that stands ajar: pinch its free edge, or hook it with closed fingers."""
-    edges = free_edges(fit)
-    found = []
-    for name, make in (("edge", edge_grip), ("hook", edge_hook)):
-        if name == "edge" and not pinched:
-            continue
-        setting = next((made for edge in edges if (made := make(asset, fit, edge, start)) is not None), None)
-        if setting is not None:
-            found.append((name, setting))
-    return found
 
 
 def _derive_inside_pushes(
@@ -376,19 +361,6 @@ def _grasp_from_front(fit: HandFit, start: tuple[float, float], *, to_closed: bo
     if to_closed:
         settings = [led_back(setting, fit.part, start) for setting in settings]
     return list(zip(("front", "front_2"), settings, strict=True))
-
-
-def _grip_knob_along_hinge(fit: HandFit, start: tuple[float, float]) -> list[Strategy]:
-    """Returns the strategy of fingers that close on a knob along the hinge, if they fit.
-
-    While the part turns, the knob turns between them like a pin between two pads. Fingers that close across the hinge
-    would have to turn with the part, or the knob would wedge between them.
-    """
-    grasp = fit.grasp_over(start, along=True)
-    if grasp is None:
-        return []
-    setting = grasp_setting(fit.part, start, grasp, along=True)
-    return [("knob_along_hinge", replace(setting, slips=list(KNOB_ALONG_SLIPS)))]
 
 
 def _derive_lever_returns(
@@ -448,9 +420,13 @@ def _derive_presses(asset: ObjectAsset, part: Part, hand: HandShape, press: Pres
     past = _PRESS_PAST_M * (1.0 if part.kind is PartKind.slider else 1.0 / _USUAL_LEVER_M)
     setting = _until_popped(push_setting(part, asset, hand, (0.0, 0.0)), part, press, opening=-press.depth - past)
     fit = HandFit(asset, part, hand, approach_m=0.0)
-    shifts = [shift.round(4) + 0.0 for shift in push_shifts(fit, (0.0,))]
-    pushes = [replace(setting, keypoint_shifts={SPOT: shift.tolist()} if shift.any() else {}) for shift in shifts]
-    return _numbered("push", pushes or [setting])
+    return _numbered("push", _pushes_at(setting, fit, (0.0,)) or [setting])
+
+
+def _pushes_at(setting: PlannerSettingCfg, fit: HandFit, openings: tuple[float, ...]) -> list[PlannerSettingCfg]:
+    """Returns a push once for each spot at which the hand fits at every opening from closed [rad or m]."""
+    shifts = [shift.round(4) + 0.0 for shift in push_shifts(fit, openings)]
+    return [replace(setting, keypoint_shifts={SPOT: shift.tolist()} if shift.any() else {}) for shift in shifts]
 
 
 def _until_popped(setting: PlannerSettingCfg, part: Part, press: PressToPop, *, opening: float) -> PlannerSettingCfg:
@@ -482,8 +458,7 @@ def _derive_pushes(asset: ObjectAsset, part: Part, hand: HandShape, start: tuple
         _, _, outward = fit.axes_link()
         shift = (SKIN_M * outward).round(5) + 0.0
         return [("push", replace(setting, keypoint_shifts={SPOT: shift.tolist()}))]
-    shifts = [shift.round(4) + 0.0 for shift in push_shifts(fit, (*dict.fromkeys(start), _NEARLY_CLOSED * start[0]))]
-    pushes = [replace(setting, keypoint_shifts={SPOT: shift.tolist()} if shift.any() else {}) for shift in shifts]
+    pushes = _pushes_at(setting, fit, (*dict.fromkeys(start), _NEARLY_CLOSED * start[0]))
     grasps = _grasp_from_front(HandFit(asset, part, hand, approach_m=approach_m(part)), start, to_closed=True)
     named = _numbered("push", pushes or [setting])
     if pushes:
