@@ -17,6 +17,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import MISSING, ConfigError, UnknownEntryError, close_matches, unknown_key
+from unlatch.simcore.registry import Catalog
 from unlatch.simcore.sim.sensors.config import SENSORS, SensorCfg
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.config import SkillCfg
@@ -308,9 +309,9 @@ def _read_value(hint: Any, value: Any, where: str, notices: list[str] | None) ->
             notices.extend(lines)
         return setting
     if hint is SensorCfg:
-        hint = _sensor_cfg_type(value, where)
+        hint = _chosen_type(value, where, "type", SENSORS, SensorCfg)
     if hint is SkillCfg:
-        hint = _skill_cfg_type(value, where)
+        hint = _chosen_type(value, where, "name", SKILLS, SkillCfg)
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         return read_dataclass(hint, value, where=where, notices=notices)
     if get_origin(hint) is list:
@@ -332,27 +333,18 @@ def _read_value(hint: Any, value: Any, where: str, notices: list[str] | None) ->
     return _read_scalar(declared, value, where)
 
 
-def _sensor_cfg_type(value: Any, where: str) -> type[SensorCfg]:
-    """Returns the dataclass of an entry of `sensors` by its `type`."""
-    name = value.get("type", MISSING) if isinstance(value, Mapping) else MISSING
-    if name == MISSING:
-        return SensorCfg  # reading it raises: its type is missing
-    try:
-        sensor = SENSORS.load(_read_scalar(str, name, _join_key(where, "type")))
-    except UnknownEntryError as exc:
-        raise ConfigError(f"{where}.type: {exc.message}", key=f"{where}.type", **exc.values) from exc
-    return sensor.cfg_type
+def _chosen_type(value: Any, where: str, key: str, catalog: Catalog, base: type) -> Any:
+    """Returns the dataclass of an entry of `sensors` or `skills` by the value of a key; `base`, where it is no name.
 
-
-def _skill_cfg_type(value: Any, where: str) -> type[SkillCfg]:
-    """Returns the dataclass of an entry of `skills` by its `name`."""
-    name = value.get("name", MISSING) if isinstance(value, Mapping) else MISSING
-    if not isinstance(name, str) or name == MISSING:
-        return SkillCfg  # reading it raises: its name is missing or no text
+    Reading `base` then raises: the name is missing, or is no text.
+    """
+    name = value.get(key, MISSING) if isinstance(value, Mapping) else MISSING
+    if not isinstance(name, str | int | float) or isinstance(name, bool) or name == MISSING:
+        return base
     try:
-        return SKILLS.load(name).cfg_type
+        return catalog.load(str(name)).cfg_type
     except UnknownEntryError as exc:  # before its keys, which only its own dataclass knows
-        raise ConfigError(f"{where}.name: {exc.message}", key=f"{where}.name", **exc.values) from exc
+        raise ConfigError(f"{where}.{key}: {exc.message}", key=f"{where}.{key}", **exc.values) from exc
 
 
 def _read_enum(hint: type[Enum], value: Any, where: str) -> Enum:

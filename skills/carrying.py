@@ -21,6 +21,7 @@ from unlatch.skills.skill import Skill
 from unlatch.skills.strategies.free_objects import Obstacle
 from unlatch.solver.plan import KeyframePlan
 from unlatch.solver.scene import ArmModel, JointGeometry, PlanningScene
+from unlatch.solver.term_kinds import FrameAxisParallel
 
 Array = np.ndarray
 
@@ -52,6 +53,13 @@ def seen_region(item: SceneObject, region: Region) -> Pose:
     """Returns the pose of a region of an object where the planner sees it, world frame."""
     T_world_link = item.pose_error.estimate_frame(item.body.root_pose(), item.body.link_pose(region.link))
     return T_world_link @ region.T_link_region
+
+
+def world_axis(start: str, end: str, tolerance_rad: float, axis: list[float]) -> FrameAxisParallel:
+    """Returns the term that leads the line between two keypoints of hand and object along an axis, world frame."""
+    return FrameAxisParallel(
+        start, end, tolerance_rad, target_axis=axis, target_axis_frame="world", target_inner_product=1
+    )
 
 
 class InHandSkill(Skill):
@@ -246,11 +254,6 @@ class CarryingSkill(InHandSkill):
         """Radius of the upright object about its vertical axis [m]."""
         low, high = self.object.asset.bounds_obj
         return 0.5 * float(np.linalg.norm((high - low)[:2]))
-
-    def object_keypoints_world(self) -> dict[str, Array]:
-        """Returns the keypoints (3,) of the object in the world, where the planner sees it [m]."""
-        points = self.object.asset.articulation.keypoints
-        return {name: self.T_world_object @ point.xyz for name, point in points.items()}
 
     def arm_with_object(self) -> ArmModel:
         """Returns the arm with the keypoints of the object in its hand as further tool keypoints.

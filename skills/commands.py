@@ -96,11 +96,6 @@ class JointMotion:
     def __len__(self) -> int:
         return len(self.q)
 
-    def begun_at(self, q: Array) -> JointMotion:
-        """Returns the motion with its start moved to joints (n,) [rad] and its end kept; a single row is unchanged."""
-        left = np.linspace(1.0, 0.0, len(self.q))[:, None] if len(self.q) > 1 else np.zeros((1, 1))
-        return replace(self, q=self.q + left * (q - self.q[:1]))
-
 
 @dataclass(frozen=True)
 class ManipCommand:
@@ -314,8 +309,11 @@ class CommandExecutor:
         self._apply_planner_commands()
         command = self.current
         if self._is_ended and command is not None and command.motion is not None:
-            self._commands[self.index] = replace(command, motion=command.motion.begun_at(self._q))
-            self._is_ended = False
+            q = command.motion.q
+            left = np.linspace(1.0, 0.0, len(q))[:, None] if len(q) > 1 else np.zeros((1, 1))
+            # the start moves to where the arm is, the end stays; a single row is unchanged
+            begun = replace(command.motion, q=q + left * (self._q - q[:1]))
+            self._commands[self.index], self._is_ended = replace(command, motion=begun), False
 
     def extend(self, commands: Sequence[ManipCommand]) -> list[ManipCommand]:
         """Replaces the commands after the current one; returns all commands."""

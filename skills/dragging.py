@@ -162,8 +162,7 @@ def fingertips_on_part(skill: ArticulationSkill) -> Array:
     arm, model = skill.context.arm, skill.context.arm_model
     T_world_ee = arm.T_world_base @ model.kinematics.pose(arm.q_read)
     T_world_link = skill.object.seen_frames(skill.part.name)["link"]
-    place: Array = T_world_link.inverse() @ (T_world_ee @ model.tool_keypoints["tool_tip"])
-    return place
+    return T_world_link.inverse() @ (T_world_ee @ model.tool_keypoints["tool_tip"])
 
 
 def slide_on_face(setting: PlannerSettingCfg, moved: Array) -> float:

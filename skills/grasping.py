@@ -83,18 +83,20 @@ class GraspingSkill(ArticulationSkill):
         """See `Skill.plan`; fails at once for a knob that is too wide for the fingers."""
         if self.cfg.planner_setting.drags:
             return self._plan_drag(rng)
-        handle, opening_m = self.held_part().handle, self.context.arm.cfg.gripper.max_width_m
         is_elsewhere = self.closed_gripper or self.cfg.planner_setting.keypoint_shifts
-        wide_m = float(min(handle.size[1:])) if handle.type is HandleType.knob and not is_elsewhere else 0.0
-        if wide_m + 2.0 * _FINGER_GAP_M > opening_m:
-            self.fail(
-                "plan_infeasible",
-                f"The hand is too small for '{self.part.name}'. Take another robot or a smaller object. The part is "
-                f"{1e3 * wide_m:.0f} mm across where it is narrowest, the hand opens by {1e3 * opening_m:.0f} mm",
-                width_m=wide_m,
-                opening_m=opening_m,
-            )
-            return False
+        if not is_elsewhere and self.held_part().handle.type is HandleType.knob:
+            wide_m = float(min(self.held_part().handle.size[1:]))
+            opening_m = self.context.arm.cfg.gripper.max_width_m
+            if wide_m + 2.0 * _FINGER_GAP_M > opening_m:
+                self.fail(
+                    "plan_infeasible",
+                    f"The hand is too small for '{self.part.name}'. Take another robot or a smaller object. The part "
+                    f"is {1e3 * wide_m:.0f} mm across where it is narrowest, the hand opens by "
+                    f"{1e3 * opening_m:.0f} mm",
+                    width_m=wide_m,
+                    opening_m=opening_m,
+                )
+                return False
         return super().plan(rng)
 
     def _plan_drag(self, rng: np.random.Generator) -> bool:

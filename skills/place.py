@@ -17,7 +17,7 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.ranges import NotNegative
 from unlatch.simcore.recording.success_rules import SuccessRule
-from unlatch.skills.carrying import CARRYING_PACE, CarryingSkill, seen_region
+from unlatch.skills.carrying import CARRYING_PACE, CarryingSkill, seen_region, world_axis
 from unlatch.skills.commands import ManipCommand, ManipKind, Phase
 from unlatch.skills.config import SkillCfg
 from unlatch.skills.context import SkillTarget
@@ -26,7 +26,7 @@ from unlatch.solver.plan import Carrying, KeyframePlan, PlanBudget, PlanRequest
 from unlatch.solver.planner import plan_keyframes
 from unlatch.solver.setting import REGION_FRONT, PlannerSettingCfg
 from unlatch.solver.term import Term
-from unlatch.solver.term_kinds import FrameAxisParallel, Point2Point
+from unlatch.solver.term_kinds import Point2Point
 
 PLACE_POINT = "place_point"
 """Keypoint of the target: where the object's `bottom_center` comes to."""
@@ -318,9 +318,8 @@ class Place(CarryingSkill):
             axes={REGION_FRONT: T_world_floor.R[:, 0], "region_up": T_world_floor.R[:, 2]},
             T_world_link=T_world_floor,
         )
-        approach: list[list[Any]] = [
-            ["move-up", max(_DESCENT_M, floor.rim_m + _CLEAR_M - self._release_height_m(floor))]
-        ]
+        up_m = max(_DESCENT_M, floor.rim_m + _CLEAR_M - self._release_height_m(floor))
+        approach: list[list[Any]] = [["move-up", up_m]]
         constraints: list[Term] = []
         retreat_m = 0.1
         if not floor.opens_above:
@@ -330,8 +329,8 @@ class Place(CarryingSkill):
             bottom = self.object.asset.articulation.keypoint("bottom_center").xyz
             mark = self.T_ee_object @ (bottom + np.array([_TURN_MARK_M, 0.0, 0.0]))
             arm = replace(arm, tool_keypoints={**arm.tool_keypoints, _TURN_MARK: mark})
-            constraints.append(_points_along(_TURN_MARK, turns.half_rad, turns.direction.tolist()))
-        upright = _points_along("top_center", _UPRIGHT_RAD, [0.0, 0.0, 1.0])
+            constraints.append(world_axis("bottom_center", _TURN_MARK, turns.half_rad, turns.direction.tolist()))
+        upright = world_axis("bottom_center", "top_center", _UPRIGHT_RAD, [0.0, 0.0, 1.0])
         own = self.cfg.planner_setting
         setting = PlannerSettingCfg(
             success_threshold=0.0,
@@ -389,10 +388,3 @@ class Place(CarryingSkill):
             self.release_command(T_base_place, width_m),
             *self.motion_commands(plan, "retreat", ManipKind.open_gripper, Phase.retreat, gripper_m=width_m),
         ]
-
-
-def _points_along(head: str, tolerance_rad: float, axis: list[float]) -> FrameAxisParallel:
-    """Returns the term that leads the line from the object's underside to a keypoint along an axis, world frame."""
-    return FrameAxisParallel(
-        "bottom_center", head, tolerance_rad, target_axis=axis, target_axis_frame="world", target_inner_product=1
-    )

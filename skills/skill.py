@@ -99,13 +99,12 @@ def place_of(method: Callable[..., Any]) -> str:
     return f'File "{code.co_filename}", line {code.co_firstlineno}'
 
 
-def _are_commands(found: Any) -> bool:
-    return isinstance(found, list) and all(isinstance(command, ManipCommand) for command in found)
-
-
 _RESULTS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "plan": (lambda found: isinstance(found, bool), "True or False"),
-    "make_commands": (_are_commands, "a list of ManipCommand"),
+    "make_commands": (
+        lambda found: isinstance(found, list) and all(isinstance(each, ManipCommand) for each in found),
+        "a list of ManipCommand",
+    ),
     "unmet_condition": (lambda found: found is None or isinstance(found, Failure), "a Failure or None"),
 }
 """What a method returns, and how a message says it."""

@@ -155,8 +155,7 @@ def rotations_of_vectors(vectors: Array) -> Array:
     """Returns the (B, 3, 3) rotations of rotation vectors (B, 3) [rad]."""
     from scipy.spatial.transform import Rotation  # the reader of settings imports this module, and needs no SciPy
 
-    rotations: Array = Rotation.from_rotvec(vectors).as_matrix()
-    return rotations
+    return Rotation.from_rotvec(vectors).as_matrix()
 
 
 def _stack_conditions(conditions: Sequence[Condition], R: Array) -> tuple[Array, Array]:
@@ -172,8 +171,7 @@ def _spread_rotations(count: int) -> Array:
     r, rest = np.sqrt(s / count), np.sqrt(1.0 - s / count)
     alpha, beta = 2.0 * math.pi * s / _SPIRAL_A, 2.0 * math.pi * s / _SPIRAL_B
     quat_xyzw = np.column_stack([r * np.sin(alpha), r * np.cos(alpha), rest * np.sin(beta), rest * np.cos(beta)])
-    rotations: Array = Rotation.from_quat(quat_xyzw).as_matrix()
-    return rotations
+    return Rotation.from_quat(quat_xyzw).as_matrix()
 
 
 WORKSPACE = -1

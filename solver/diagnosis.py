@@ -26,7 +26,9 @@ def diagnosis_lines(code: str, message: str, evidence: Mapping[str, Any]) -> lis
     single, together = evidence.get("relaxations", []), evidence.get("relaxed_together", [])
     lines = textwrap.wrap(f"{code}: {message}", _WIDTH, subsequent_indent="  ")
     reasons = [item["message"] for key in ("out_of_reach", "contradictions") for item in evidence.get(key, [])]
-    lines += _format_list("more:", [reason for reason in reasons if not _is_told(reason, message)])
+    # the message may have a reason, or what follows the colon of the reason
+    untold = [reason for reason in reasons if reason.rpartition(": ")[2].lower() not in message.lower()]
+    lines += _format_list("more:", untold)
     lines += _format_table(evidence.get("constraints", {}), evidence.get("workspace_out_by", {}))
     lines += _format_list("held back by:", evidence.get("active_bounds", []))
     useful = [item["words"] for item in single if keeps_grasp(item)]
@@ -63,11 +65,6 @@ def compose_message(what: str, advice: str, evidence: Iterable[str]) -> str:
             break
         message = f"{message} {sentence}"
     return message
-
-
-def _is_told(reason: str, message: str) -> bool:
-    """Returns whether a message has a reason, or what follows the colon of the reason."""
-    return reason.rpartition(": ")[2].lower() in message.lower()
 
 
 def format_amount(value: float, unit: str, *, digits: int = 4, degree_digits: int = 1) -> str:

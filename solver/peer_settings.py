@@ -34,7 +34,6 @@ from unlatch.solver.setting import (
     SuccessMode,
     sum_turns,
 )
-from unlatch.solver.term import Term
 from unlatch.solver.term_kinds import COSTS, TERMS, AxisAngle, infer_type
 
 _ANGLE_TYPES = (
@@ -73,8 +72,16 @@ def rewrite_entry(
     Values that are not understood stay, so that the strict reader refuses them.
     """
     out = {str(key): value for key, value in entry.items() if value is not None}
-    _read_names(out, where, notices)
-    _read_letters(out, where, notices)
+    for key, value in out.items():
+        if key.endswith("keypoint_name") and isinstance(value, str) and value in KEYPOINT_ALIASES:
+            out[key] = KEYPOINT_ALIASES[value]
+            notices.append(f"{where}.{key}: {value} read as {out[key]}, another name of the same keypoint.")
+    for key in ("target_axis", "plane_normal"):
+        letter = out.get(key)
+        if isinstance(letter, str) and letter.lstrip("+") in _LETTERS:
+            index, sign = _LETTERS[letter.lstrip("+")]
+            out[key] = [sign if i == index else 0.0 for i in range(3)]
+            notices.append(f"{where}.{key}: '{letter}' read as the vector {out[key]}.")
     if not cost:
         _type_by_name(out, where, notices, origin)
     if not _settle_type(out, where, notices, cost=cost):
@@ -85,22 +92,6 @@ def rewrite_entry(
         _settle_numbers(out, where, notices)
     _drop_unknown(out, where, notices, cost=cost)
     return out
-
-
-def _read_names(out: dict[str, Any], where: str, notices: list[str]) -> None:
-    for key, value in out.items():
-        if key.endswith("keypoint_name") and isinstance(value, str) and value in KEYPOINT_ALIASES:
-            out[key] = KEYPOINT_ALIASES[value]
-            notices.append(f"{where}.{key}: {value} read as {out[key]}, another name of the same keypoint.")
-
-
-def _read_letters(out: dict[str, Any], where: str, notices: list[str]) -> None:
-    for key in ("target_axis", "plane_normal"):
-        letter = out.get(key)
-        if isinstance(letter, str) and letter.lstrip("+") in _LETTERS:
-            index, sign = _LETTERS[letter.lstrip("+")]
-            out[key] = [sign if i == index else 0.0 for i in range(3)]
-            notices.append(f"{where}.{key}: '{letter}' read as the vector {out[key]}.")
 
 
 def _type_by_name(out: dict[str, Any], where: str, notices: list[str], origin: Origin) -> None:
@@ -144,7 +135,9 @@ def _settle_type(out: dict[str, Any], where: str, notices: list[str], *, cost: b
     known = kind in catalog.names()
     if kind is not None and not known and not cost:
         return True
-    if known and not _lacks_fields(out, catalog.load(str(kind))):
+    needed = fields(catalog.load(str(kind))) if known else ()
+    required = [f.name for f in needed if f.default is MISSING and f.default_factory is MISSING]
+    if known and all(name in out for name in required if name != "tolerance"):
         return True
     inferred = infer_type(out, cost=cost)
     if inferred is None:
@@ -166,11 +159,6 @@ def _settle_type(out: dict[str, Any], where: str, notices: list[str], *, cost: b
 def is_angle(entry: Mapping[str, Any]) -> bool:
     """Returns whether an entry of a `constraint_list` bounds an angle, by its type or else by its fields."""
     return (entry.get("type") or infer_type(entry, cost=False)) in _ANGLE_TYPES
-
-
-def _lacks_fields(out: Mapping[str, Any], cls: type[Term]) -> bool:
-    required = [f.name for f in fields(cls) if f.default is MISSING and f.default_factory is MISSING]
-    return any(name not in out for name in required if name != "tolerance")
 
 
 def _keep_one_target(out: dict[str, Any], where: str, notices: list[str]) -> None:
@@ -350,9 +338,11 @@ def _settle_motions(out: dict[str, Any], where: str, notices: list[str]) -> None
         notices.append(f"{where}.{key}: a list of one motion read as that motion.")
     labels = out.get("additional_labels")
     if isinstance(labels, Mapping):
-        out["additional_labels"] = {
-            name: _rewrite_label(value, f"{where}.additional_labels.{name}", notices) for name, value in labels.items()
-        }
+        out["additional_labels"] = dict(labels)
+        for name, value in labels.items():
+            if isinstance(value, Mapping) and set(value) == {"modify_actuation_motion"}:
+                out["additional_labels"][name] = value["modify_actuation_motion"]
+                notices.append(f"{where}.additional_labels.{name}: read as its modify_actuation_motion.")
 
 
 def _rewrite_motion(motion: Any, where: str, notices: list[str]) -> Any:
@@ -364,13 +354,6 @@ def _rewrite_motion(motion: Any, where: str, notices: list[str]) -> Any:
         notices.append(f"{where}: [{motion[0]}] read as {motion[0]}.")
         return motion[0]
     return motion
-
-
-def _rewrite_label(value: Any, where: str, notices: list[str]) -> Any:
-    if isinstance(value, Mapping) and set(value) == {"modify_actuation_motion"}:
-        notices.append(f"{where}: read as its modify_actuation_motion.")
-        return value["modify_actuation_motion"]
-    return value
 
 
 def _settle_contact(out: dict[str, Any], where: str, notices: list[str]) -> None:

@@ -224,7 +224,12 @@ class PlanCompleter:
             post, path = self._follow_track(start.q, make)
             if not path.found:
                 self._reached_s = float(post.s[int(path.reached_s)])
-                self._note_listed_failure(path, post)
+                what, joint = "the post-actuation motions cannot be followed", self.scene.joint
+                if not joint.lower <= float(post.s[-1]) <= joint.upper:
+                    limits = f"{joint.lower:.3f} to {joint.upper:.3f} {joint.unit}"
+                    what += f" (they lead past the joint's limits, {limits})"
+                s = post.s if np.ptp(post.s) else None
+                self._note_failed_poses(path, post.dense, "follow", what, s=s, unit=joint.unit)
                 continue
             if self.setting.origin is Origin.gensim2 and self.request.opens is True:
                 from unlatch.solver.peer_settings import describe_short_end
@@ -237,12 +242,6 @@ class PlanCompleter:
             posts = [(post.dense[i], path.q[i], float(post.s[i])) for i in post.keyframes]
             led = replace(path, q=path.q[contact:], s=post.s[contact:])
             yield _Following(path.q[: contact + 1], led, posts, is_short=0 < number == last)
-
-    def _note_listed_failure(self, path: PathSolution, post: PoseTrack) -> None:
-        what, joint = "the post-actuation motions cannot be followed", self.scene.joint
-        if not joint.lower <= float(post.s[-1]) <= joint.upper:
-            what += f" (they lead past the joint's limits, {joint.lower:.3f} to {joint.upper:.3f} {joint.unit})"
-        self._note_failed_poses(path, post.dense, "follow", what, s=post.s if np.ptp(post.s) else None, unit=joint.unit)
 
     def _note_failed_poses(self, *args: Any, **more: Any) -> None:
         from unlatch.solver.failed_paths import FailedPosePath

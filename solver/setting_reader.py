@@ -31,7 +31,6 @@ from unlatch.solver.setting import (
     SuccessMode,
     check_keys,
     detect_origin,
-    hand_of,
     hand_rotation,
     omitted_setting,
     read_list,
@@ -82,8 +81,9 @@ def read_motions(
         R_ee_variant: (3, 3) turn of a symmetric hand with exchanged fingers; the identity for the hand as it is.
         opens: Whether the skill opens the part (True) or closes it (False); None = neither.
     """
-    R_ee_hand = R_ee_variant @ hand_rotation(hand_of(setting.origin, setting.hand), tool)
-    return MotionReading(R_ee_hand, _turn_sign(setting, scene, opens=opens))
+    # GenSim2 has only one robot; else a setting that names no hand is written for that of the robot
+    hand = setting.hand or ("panda" if setting.origin is Origin.gensim2 else None)
+    return MotionReading(R_ee_variant @ hand_rotation(hand, tool), _turn_sign(setting, scene, opens=opens))
 
 
 def _turn_sign(setting: PlannerSettingCfg, scene: PlanningScene, *, opens: bool | None) -> float:
@@ -364,17 +364,20 @@ _FIELD_TYPES: dict[str, tuple[Any, str]] = {
 """Allowed types of simple fields, and the words for them."""
 
 
+_CHOICES: dict[str, tuple[str, Mapping[str, Any]]] = {
+    "success_mode": ("a success mode", SuccessMode.__members__),
+    "origin": ("an origin", Origin.__members__),
+    "hand": ("a hand", {name: name for name in HANDS}),
+}
+"""Fields that are chosen by name, what each names, and its values."""
+
+
 def _read_field(key: str, value: Any, where: str) -> Any:
-    if key == "success_mode" and value is not None and not isinstance(value, SuccessMode):
-        if not isinstance(value, str) or value not in SuccessMode.__members__:
-            raise unknown_name(str(value), "a success mode", where=where, known=SuccessMode.__members__)
-        return SuccessMode[value]
-    if key == "origin" and not isinstance(value, Origin):
-        if not isinstance(value, str) or value not in Origin.__members__:
-            raise unknown_name(str(value), "an origin", where=where, known=Origin.__members__)
-        return Origin[value]
-    if key == "hand" and value is not None and (not isinstance(value, str) or value not in HANDS):
-        raise unknown_name(str(value), "a hand", where=where, known=HANDS)
+    if key in _CHOICES and value is not None and not isinstance(value, SuccessMode | Origin):
+        kind, choices = _CHOICES[key]
+        if not isinstance(value, str) or value not in choices:
+            raise unknown_name(str(value), kind, where=where, known=choices)
+        return choices[value]
     types, expected = _FIELD_TYPES.get(key, (object, ""))
     if not isinstance(value, types) or (types == int | None and isinstance(value, bool)):
         raise ConfigError(f"{where}={value!r} is a {type(value).__name__}, expected {expected}.", key=where)

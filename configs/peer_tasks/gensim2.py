@@ -11,9 +11,11 @@ from unlatch.configs.peer_tasks.peer_values import (
     ABSENT,
     PICK,
     PLACE,
+    ImportCfg,
     Ledger,
     PeerSkill,
     join_path,
+    objects_of,
     read_list,
     read_mapping,
     read_number,
@@ -31,21 +33,14 @@ from unlatch.configs.peer_tasks.scene_objects import (
     split_words,
     user_object,
 )
-from unlatch.configs.peer_tasks.task_builder import (
-    CarryLayout,
-    PutInto,
-    TaskBuilder,
-    add_carry,
-    describe_in_words,
-    fit_item,
-    put_into,
-    relation_in,
-)
+from unlatch.configs.peer_tasks.task_builder import CarryLayout, PutInto, TaskBuilder, fit_item, put_into
 from unlatch.configs.schema import folders_of_info
 from unlatch.objects.annotate.source import read_json
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import ConfigError
+from unlatch.skills.pick import LIFTED_M
+from unlatch.skills.place import DROPPED_M
 from unlatch.solver.peer_settings import GENSIM2_SHARE, is_angle
 from unlatch.solver.setting import HANDS, Origin
 
@@ -88,9 +83,7 @@ class CarriedObjects:
         self._chain = chain
         self._parts = parts
         self._regions = regions
-        self._entries: dict[str, tuple[int, Mapping[str, Any]]] = {}
-        for index, values in enumerate(map(read_mapping, read_list(entry.get("objects")))):
-            self._entries.setdefault(read_text(values.get("name")), (index, values))
+        self._entries = objects_of(entry)
         self._acted = {skill.object: scene_name(skill.object) for skill in chain if skill.acts}
 
     def names(self) -> set[str]:
@@ -113,7 +106,8 @@ class CarriedObjects:
         carried = list(dict.fromkeys(skill.object for skill in self._chain if skill.carries))
         containers = list(self._containers(set(carried)))
         fixed = [name for name in containers if name not in carried and name not in self._acted]
-        scenes = {name: self._scene(own) for name, own in self._acted.items()}
+        there = {scene.name: scene for scene in self._task.objects}
+        scenes = {name: there[own] for name, own in self._acted.items()}
         for name in [*fixed, *carried]:
             nearest = nearest_item if name in carried else nearest_container
             scene = self._find(name, nearest, given if not self._task.objects else None)
@@ -136,9 +130,6 @@ class CarriedObjects:
         arms = {skill.arm for skill in self._chain if skill.carries}
         has_both = len(self._task.robot.arms) > 1
         self.layout = CarryLayout(-1.0 if has_both and arms == {"left"} else 1.0, bool(set(containers) - set(carried)))
-
-    def _scene(self, name: str) -> PeerObject:
-        return next(scene for scene in self._task.objects if scene.name == name)
 
     def _find(self, name: str, nearest: Any, given: str | None) -> PeerObject:
         own = scene_name(name)
@@ -174,16 +165,16 @@ class CarriedObjects:
             return None
         if place.part is None:
             return place
-        uses = [at for at, skill in enumerate(self._chain) if skill.carries and self._uses(skill, name)]
+        uses = []  # skills that reach into it
+        for at, skill in enumerate(self._chain):
+            region = self._regions.get(skill.object)
+            source = "" if region is None else region.target
+            if skill.carries and (skill.target if skill.name == PLACE else source) == name:
+                uses.append(at)
         opens = [at for at, skill in moved if skill.name == "open" and self._parts[skill.path] == place.part]
         if not opens or not uses or min(opens) > min(uses):
             self._open_at_start(name, place, where)
         return place
-
-    def _uses(self, skill: PeerSkill, name: str) -> bool:
-        """Returns whether a skill reaches into an object."""
-        region = self._regions.get(skill.object)
-        return skill.target == name if skill.name == PLACE else region is not None and region.target == name
 
     def _open_at_start(self, name: str, place: PutInto, where: str) -> None:
         key = (place.scene.name, str(place.part))
@@ -219,10 +210,22 @@ class CarriedObjects:
 
     def add_skill(self, skill: PeerSkill, *, arm: str | None, group: int) -> None:
         """Adds a `pick` or a `place` to the task."""
-        item = self.items[skill.object]
+        task, item = self._task, self.items[skill.object]
         extra = self._pick_keys(skill) if skill.name == PICK else self._place_keys(skill)
         place = self.places.get(skill.target) if skill.name == PLACE else None
-        add_carry(self._task, skill.name, item, place, arm=arm, group=group, extra={**extra, **skill.limits})
+        entry: dict[str, Any] = {"name": skill.name, "objects": [item.name], **extra, **skill.limits}
+        goal: dict[str, Any] = {"object": item.name, "kind": "on"}
+        if skill.name == PICK:
+            goal |= {"kind": "lifted", "value": LIFTED_M}
+        elif place is not None:
+            entry |= {"objects": [item.name, place.scene.name], "region": place.region}
+            goal |= {"kind": "inside" if place.is_inside else "on", "of": place.scene.name, "region": place.region}
+            if place.is_deep:
+                entry |= {"drop": True, "upright": False}
+                goal["value"] = DROPPED_M
+        task.goals = {key: other for key, other in task.goals.items() if key[0] != item.name}
+        task.goals[item.name, str(goal["kind"])] = goal
+        task.entries.append((group, arm, entry))
 
     def _pick_keys(self, skill: PeerSkill) -> dict[str, Any]:
         """Returns the keys of a `pick` that the file gives, or that its place needs."""
@@ -273,11 +276,13 @@ class CarriedObjects:
         place = None if region is None else self.places.get(region.target)
         if region is None or place is None or name not in self.items:
             return None
-        said = f"read as a relation: {'inside' if place.is_inside else 'on'} {place.scene.name}.{place.region}"
-        for key in ("target", "random_config"):
-            self._ledger.read(join_path(region.path, key), region.target, said)
-            said = ""
-        return relation_in(self.items[name], place)
+        kind = "inside" if place.is_inside else "on"
+        said = f"read as a relation: {kind} {place.scene.name}.{place.region}"
+        self._ledger.read(join_path(region.path, "target"), region.target, said)
+        self._ledger.read(join_path(region.path, "random_config"), region.target)
+        where = {"object": self.items[name].name, "relation": kind, "of": place.scene.name, "region": place.region}
+        # towards the front: a drawer is not pulled out as a whole, and a hand reaches only so far onto a shelf
+        return {**where, "center_m": [0.08, 0.0], "half_extent_m": [0.03, 0.06]} if place.is_inside else where
 
     def region(self, name: str, scene: PeerObject) -> dict[str, Any] | None:
         """Returns the usual region of an object that is carried or filled; None: it is neither."""
@@ -288,7 +293,12 @@ class CarriedObjects:
     def words(self) -> str:
         """Returns an instruction that says what is carried."""
         puts = [(self.items[s.object], self.places.get(s.target)) for s in self._chain if s.name == PLACE]
-        return describe_in_words(puts) if puts else describe_in_words([(item, None) for item in self.items.values()])
+        said = []
+        for item, place in puts or [(item, None) for item in self.items.values()]:
+            move = "move" if place is None else "put"
+            to = "" if place is None else f" {'into' if place.is_inside else 'onto'} the {place.scene.category}"
+            said.append(f"{move} the {item.category}{to}".replace("_", " "))
+        return " and ".join(said)
 
 
 _VERBS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -315,15 +325,7 @@ _WHERE = ".planner_setting"
 
 
 def read_gensim2_task(
-    tree: Mapping[str, Any],
-    name: str,
-    *,
-    file: Path,
-    given_object: str | None,
-    given_robot: RobotCfg | None,
-    given_skill: str | None,
-    keep_settings: bool,
-    ledger: Ledger,
+    tree: Mapping[str, Any], name: str, file: Path, cfg: ImportCfg, robot: RobotCfg | None, ledger: Ledger
 ) -> dict[str, Any]:
     """Returns the content of a task of Unlatch; `ledger` receives what became of each value.
 
@@ -333,21 +335,21 @@ def read_gensim2_task(
     """
     label, kind = read_text(tree.get("task_name")) or file.stem, read_text(tree.get("category_name"))
     words = split_words(label)
-    if given_skill is None and not set(words) & set(_NOT_HERE) and set(words) & {*_PICKS, *_PLACES}:
-        task = TaskBuilder(name, given_robot or ROBOTS.load(_ROBOT)(), ledger, keep_settings, Origin.gensim2)
-        return _read_carrying(task, tree, label, words, given_object)
+    task = TaskBuilder(name, robot or ROBOTS.load(_ROBOT)(), ledger, cfg.keeps_settings, Origin.gensim2)
+    if cfg.skill is None and not set(words) & set(_NOT_HERE) and set(words) & {*_PICKS, *_PLACES}:
+        return _read_carrying(task, tree, label, words, cfg.object)
     if kind == "RigidBody":
         raise ConfigError(
             f"{file}: category_name: RigidBody: no counterpart: by its name, the task {label} neither picks nor places "
             f"an object. Expected one of the words {', '.join((*_PICKS, *_PLACES))} in task_name. Nothing is written.",
             key="category_name",
         )
-    skill = given_skill or _skill_of(label, file)
+    skill = cfg.skill or _skill_of(label, file)
     if skill not in ("open", "close", "rotate"):
         raise ConfigError(f"skill={skill} is unknown. Expected open, close or rotate. Change it.", key="skill")
-    if given_object is not None:
-        scene = user_object("object", given_object)
-        said = f"the object is {given_object}, which the command line names"
+    if cfg.object is not None:
+        scene = user_object("object", cfg.object)
+        said = f"the object is {cfg.object}, which the command line names"
         if scene.node is not None and scene.category in _LYING:
             scene.node["rests_on"] = _LYING[scene.category]
             ledger.note("object", f"on its {_LYING[scene.category]}, as GenSim2 places it")
@@ -355,9 +357,8 @@ def read_gensim2_task(
         category, why = nearest_category([label], [label], skill)
         scene = PeerObject(category, category)
         said = f"the object is {category} of the library: {why}; object= names another one"
-    if skill == "rotate" and given_skill is None and not scene.turns_in_hand():
+    if skill == "rotate" and cfg.skill is None and not scene.turns_in_hand():
         skill = "open"
-    task = TaskBuilder(name, given_robot or ROBOTS.load(_ROBOT)(), ledger, keep_settings, Origin.gensim2)
     task.objects.append(scene)
     extra: dict[str, Any] = {}
     limits: list[float] | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -304,8 +304,13 @@ class PeerObject:
 
         With a part: one that a hand reaches when only this part is open, or one on top.
         """
-        names = (pair for asset in self.assets for pair in _regions_by_use(asset, part))
-        name, of = next(names, (None, None))
+        found = (
+            (name, region.part)
+            for asset in self.assets
+            for name, region in sorted(asset.regions.items(), key=lambda pair: pair[1].kind is not RegionKind.inside)
+            if part is None or region.part in (part, None)
+        )
+        name, of = next(found, (None, None))
         if name is not None:
             self.keep_instances(lambda asset: name in asset.regions and asset.regions[name].part == of)
         return name
@@ -330,13 +335,6 @@ class PeerObject:
             return {**self.node, "name": self.name}
         chosen = {} if self.instances is None else {"instances": self.instances}
         return {"name": self.name, "category": self.category, **chosen}
-
-
-def _regions_by_use(asset: ObjectAsset, part: str | None) -> Iterator[tuple[str, str | None]]:
-    """Yields the regions of an object that a hand reaches when a part is open, with their part; insides come first."""
-    reached = {name: region for name, region in asset.regions.items() if part is None or region.part in (part, None)}
-    for name in sorted(reached, key=lambda name: reached[name].kind is not RegionKind.inside):
-        yield name, reached[name].part
 
 
 def user_object(name: str, value: str) -> PeerObject:

@@ -126,17 +126,16 @@ class _Drawing:
         most_fits: int,
         rng: np.random.Generator,
     ) -> None:
-        self._skill, self._fit, self._base, self._rng = skill, fit, base, rng
-        self._most_fits = most_fits
-        self._part, self._model, self._hand = fit.part, fit.solids.model, fit.hand
+        self._skill, self._fit, self._base, self._rng, self._most_fits = skill, fit, base, rng, most_fits
+        self._part, self._hand = fit.part, fit.hand
         self._openings = [fit.positions(opening) for opening in dict.fromkeys(start)]
-        self._T_root_link = [self._model.link_pose(self._part.link, each) for each in self._openings]
+        self._T_root_link = [fit.solids.model.link_pose(self._part.link, each) for each in self._openings]
         self._solids = fit.solids.of_link(self._part.link)
         self._middles = np.array([solid.middle for solid in self._solids])
         self._radii = np.array([solid.radius for solid in self._solids])
         self._slips = ["fixed", "side", "cone"] if self._part.kind is PartKind.slider else ["side", "cone", "fixed"]
         self.points, self.normals = self._draw_surface()
-        levers, self.motions = opening_motions(self._model, self._part, self.points)
+        levers, self.motions = opening_motions(fit.solids.model, self._part, self.points)
         self.levers = levers / levers.max(initial=1e-9)
         far = self.levers >= _LEAST_LEVER
         self.points, self.normals = self.points[far], self.normals[far]
