@@ -258,7 +258,10 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
     misspelt = find_misspelt_key(request.overrides, schema)
     if misspelt is not None:
         raise _explain_peer_task(request) or misspelt
-    plain = [*_register_given(request.given), *plain]
+    for group, content in request.given.items():
+        package = "_global_" if group == "task" else group
+        ConfigStore.instance().store(group=group, name=_GIVEN, node=content, package=package)
+    plain = [*(f"{group}={_GIVEN}" for group in request.given), *plain]
     search_path = _search_path(request.config_dirs)
     try:
         with initialize_config_dir(config_dir=str(config_dir()), version_base="1.3"):
@@ -389,14 +392,6 @@ def _store_empty_config() -> None:
     Plugins.instance().register(PluginSource)
     Plugins.instance().register(YamlFolder)
     Plugins.instance().register(UnlatchSearchPath)
-
-
-def _register_given(given: Mapping[str, dict[str, Any]]) -> list[str]:
-    """Registers given content in Hydra; returns the overrides that choose it."""
-    store = ConfigStore.instance()
-    for group, content in given.items():
-        store.store(group=group, name=_GIVEN, node=content, package="_global_" if group == "task" else group)
-    return [f"{group}={_GIVEN}" for group in given]
 
 
 def _search_path(folders: Sequence[str]) -> list[str]:

@@ -16,7 +16,7 @@ from enum import Enum
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from unlatch.robots.catalog import ROBOTS
-from unlatch.simcore.errors import MISSING, ConfigError, UnknownEntryError, close_matches, unknown_key
+from unlatch.simcore.errors import MISSING, ConfigError, UnknownEntryError, close_matches, unknown_key, unknown_name
 from unlatch.simcore.registry import Catalog
 from unlatch.simcore.sim.sensors.config import SENSORS, SensorCfg
 from unlatch.skills.catalog import SKILLS
@@ -157,12 +157,8 @@ def _check_names(place: str, item: Mapping[str, Any], robot: str, arms: Sequence
         )
     for key, number, arm, entry in _stage_entries(place, item):
         if arm not in arms:
-            where = f"{place}.{robot}[{number}].{arm}"
-            raise ConfigError(
-                f"{where} is not an arm of '{robot}'.{close_matches(arm, arms)} Arms: {', '.join(arms)}. Rename it.",
-                key=where,
-                available=list(arms),
-            )
+            where = f"{place}.{robot}[{number}]"
+            raise unknown_name(arm, f"an arm of '{robot}'", where=where, known=arms, heading="Arms")
         if isinstance(entry, Mapping) and entry.get("arm") not in (None, arm):
             raise ConfigError(
                 f"{key}.arm='{entry['arm']}' contradicts its list, which is that of '{arm}'. Remove it.",
@@ -271,15 +267,6 @@ def write_as_list(key: str, value: Any) -> str:
     return f"{key}=[{','.join(part.strip() for part in str(value).split(','))}]"
 
 
-def unknown_value(where: str, value: Any, known: list[str]) -> ConfigError:
-    """Returns the error of a value that is not one of the known ones."""
-    return ConfigError(
-        f"{where}={value!r} is unknown.{close_matches(str(value), known)} Expected one of {', '.join(known)}.",
-        key=where,
-        available=known,
-    )
-
-
 def split_optional(hint: Any) -> tuple[Any, bool]:
     """Removes None from a type; returns the remaining type and whether None was in it."""
     if get_origin(hint) in (Union, types.UnionType):
@@ -354,7 +341,11 @@ def _read_enum(hint: type[Enum], value: Any, where: str) -> Enum:
     if isinstance(value, bool):
         value = "on" if value else "off"  # as YAML 1.1 reads these two words
     if value not in known:
-        raise unknown_value(where, value, known)
+        raise ConfigError(
+            f"{where}={value!r} is unknown.{close_matches(str(value), known)} Expected one of {', '.join(known)}.",
+            key=where,
+            available=known,
+        )
     return hint[value]
 
 

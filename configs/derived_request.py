@@ -21,7 +21,7 @@ from unlatch.objects.config import ObjectCfg, RestsOn
 from unlatch.objects.library import chooses_instance, load_object
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import hand_shapes
-from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.errors import ConfigError, close_matches, unknown_name
 from unlatch.simcore.files import user_path
 from unlatch.skills.catalog import DERIVABLE_SKILLS, SKILLS, derivable_skill
 from unlatch.skills.config import part_acted_on
@@ -69,12 +69,7 @@ def derive_request(primary: str, schema: type, request: Request) -> Request:
     asset = load_object(replace(cfg, part=None), rng=np.random.default_rng(0))
     parts = asset.articulation.parts
     if part is not None and part not in parts:
-        raise ConfigError(
-            f"part='{part}' is not a part of {cfg.root or asset.name}.{close_matches(part, parts)} "
-            f"Parts: {', '.join(parts)}. Name one of them.",
-            key="part",
-            available=list(parts),
-        )
+        raise unknown_name(part, f"a part of {cfg.root or asset.name}", where="part", known=parts, heading="Parts")
     if cfg.part is not None:  # the side of that part becomes the front
         asset = load_object(cfg, rng=np.random.default_rng(0))
     acted_on = part_acted_on(skill, part, asset.articulation)

@@ -104,8 +104,11 @@ class _SchemaBuilder:
         if isinstance(hint, type) and dataclasses.is_dataclass(hint):
             if hint.__name__ not in self.definitions:
                 self.definitions[hint.__name__] = {}  # a dataclass may contain itself
-                # planner settings have other forms too, see docs/planner_settings.md
-                made = _untyped_schema(hint) if hint is PlannerSettingCfg else self.of_dataclass(hint)
+                made = self.of_dataclass(hint)
+                if hint is PlannerSettingCfg:  # it has other forms too, see docs/planner_settings.md: any value will do
+                    properties: dict[str, Any] = {key: {"description": text} for key, text in field_docs(hint).items()}
+                    properties |= {key: {"description": "of another system; ignored"} for key in IGNORED}
+                    made = {"type": "object", "properties": properties, "additionalProperties": False}
                 self.definitions[hint.__name__] = made
             return {"$ref": f"#/$defs/{hint.__name__}"}
         if isinstance(hint, type) and issubclass(hint, Enum):
@@ -135,13 +138,6 @@ def _bounds(limits: Range) -> dict[str, float]:
     """Returns the keywords of a schema for a range of numbers."""
     found = {"exclusiveMinimum" if limits.above else "minimum": limits.low}
     return found if math.isinf(limits.high) else {**found, "maximum": limits.high}
-
-
-def _untyped_schema(cls: type) -> dict[str, Any]:
-    """Returns the keys of a dataclass with any value, and keys of other systems that are ignored."""
-    properties: dict[str, Any] = {key: {"description": text} for key, text in field_docs(cls).items()}
-    properties |= {key: {"description": "of another system; ignored"} for key in IGNORED}
-    return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
 @cache

@@ -25,7 +25,7 @@ from unlatch.solver.plan import KeyframePlan, PlanRequest
 from unlatch.solver.planner import plan_from_grasp, plan_keyframes
 from unlatch.solver.scene import Array, JointGeometry, PlanningScene, Slip, SlipMode
 from unlatch.solver.setting import MOTION_WORDS, FollowJointCfg, PlannerSettingCfg, SuccessMode
-from unlatch.solver.setting_reader import read_motions, read_tool
+from unlatch.solver.setting_reader import read_motions
 
 _CLOSED_WITHIN_M = 2e-3
 _CLOSING_TIME_FACTOR = 1.5
@@ -411,16 +411,22 @@ class ArticulationSkill(Skill):
         """
         context = self.context
         setting = self.cfg.planner_setting if setting is None else setting
-        scene = self.snapshot(setting)
+        scene, handle = self.snapshot(setting), self.held_part(setting).handle
         scene = scene if s is None or s == self.s else self._scene_at(scene, setting, s)
+        contact_m = PlanRequest.gripper_contact_m
+        if isinstance(scene.joint, PathGeometry) and handle.type is HandleType.knob:
+            contact_m = float(min(handle.size[1:]))  # on a knob that is pressed, the fingers pass its neck
         target = self.follow_to if follow_to is None else follow_to
         led_to = self._end_of_words(setting, scene)
         if led_to is not None:
             setting, target = replace(setting, post_actuation_motions=FollowJointCfg(to=led_to)), led_to
+        arm = context.arm_model
+        if setting.origin.is_peer:
+            from unlatch.solver.peer_settings import read_peer_tool  # few files have such a block
+
+            arm = replace(arm, tool_keypoints=read_peer_tool(setting, arm.tool_keypoints))
         return PlanRequest(
-            arm=replace(context.arm_model, tool_keypoints=read_tool(setting, context.arm_model.tool_keypoints))
-            if setting.origin.is_peer
-            else context.arm_model,
+            arm=arm,
             scene=scene,
             setting=setting,
             q_current=context.arm.q_target if q_current is None else q_current,
@@ -429,7 +435,7 @@ class ArticulationSkill(Skill):
             part_pairs=self.part_pairs(),
             frame_s=context.frame_s,
             gripper_open_m=self._approach_width_of(setting),
-            gripper_contact_m=self._held_opening(scene, setting),
+            gripper_contact_m=contact_m,
             part_speed=self.part_speed,
             grasp_room_m=self._grasp_room_m(setting),
             asset=self.object.asset.instance,
@@ -438,13 +444,6 @@ class ArticulationSkill(Skill):
             slips=tuple(Slip(SlipMode(name)) for name in setting.slips) or self.slips,
             budget=context.budget,
         )
-
-    def _held_opening(self, scene: PlanningScene, setting: PlannerSettingCfg) -> float:
-        """Returns the assumed opening of the fingers on the part; on a knob that is pressed, they pass its neck [m]."""
-        handle = self.held_part(setting).handle
-        if not isinstance(scene.joint, PathGeometry) or handle.type is not HandleType.knob:
-            return PlanRequest.gripper_contact_m
-        return float(min(handle.size[1:]))
 
     def _end_of_words(self, setting: PlannerSettingCfg, scene: PlanningScene) -> float | None:
         """Returns where words of a setting of another system lead a part that is held [rad or m]; None: they fit it.

@@ -61,8 +61,14 @@ def handle_load(asset: ObjectAsset, part: Part) -> float:
         part: The part that is gripped.
     """
     T_root_joint, axis = _find_axis(asset, part)
-    sliding = asset.model.joints[part.joint].kind == "prismatic"
-    lever_m = 1.0 if sliding else _find_lever(asset, part, T_root_joint.p, axis)
+    lever_m = 1.0
+    if asset.model.joints[part.joint].kind != "prismatic":
+        # the distance from the axis at which the fingers press: on a knob, at half its width
+        head = part.keypoint("articulated_object_head")
+        links = {"link": part.link, "base": part.base, "obj": asset.model.root}
+        T_root_frame = asset.model.link_pose(links[head.frame], asset.articulation.closed_positions())
+        away_m = _measure_distance_to_axis(T_root_frame @ head.xyz, T_root_joint.p, axis)
+        lever_m = max(away_m, 0.5 * float(min(part.handle.size[1:])), _LEAST_LEVER_M)
     load_n = joint_load(asset, part) / lever_m + part.peak_opening_force_n
     if asset.articulation.mechanisms:
         from unlatch.skills.mechanism_steps import press_load
@@ -118,18 +124,6 @@ def _find_axis(asset: ObjectAsset, part: Part) -> tuple[Pose, np.ndarray]:
     model, joint = asset.model, asset.model.joints[part.joint]
     T_root_joint: Pose = model.link_pose(joint.child, asset.articulation.closed_positions())
     return T_root_joint, T_root_joint.rotate(joint.axis / np.linalg.norm(joint.axis))
-
-
-def _find_lever(asset: ObjectAsset, part: Part, origin: np.ndarray, axis: np.ndarray) -> float:
-    """Returns the distance from the axis at which the fingers press [m].
-
-    Fingers on a knob press at half its width.
-    """
-    head = part.keypoint("articulated_object_head")
-    links = {"link": part.link, "base": part.base, "obj": asset.model.root}
-    T_root_frame: Pose = asset.model.link_pose(links[head.frame], asset.articulation.closed_positions())
-    half_width_m = 0.5 * float(min(part.handle.size[1:]))
-    return max(_measure_distance_to_axis(T_root_frame @ head.xyz, origin, axis), half_width_m, _LEAST_LEVER_M)
 
 
 def _measure_distance_to_axis(point: np.ndarray, origin: np.ndarray, axis: np.ndarray) -> float:

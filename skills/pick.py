@@ -105,18 +105,13 @@ class Pick(CarryingSkill):
             self._choose(refused[0])
             yield plan_keyframes(self._request(refused[0], budget), checker, rng)
         elif not taken and not refused:
-            self.fail("plan_infeasible", self._describe_no_grasp())
-
-    def _describe_no_grasp(self) -> str:
-        if self.context.budget.meter.is_spent:
-            return (
-                f"No grasp of '{self.object_name}' with room for the hand was found before planner.work was spent; a "
-                "larger one makes it try more"
+            reason = (
+                " with room for the hand was found before planner.work was spent; a larger one makes it try more"
+                if budget.meter.is_spent
+                else " was found: it has no two opposite spots with room for the hand. Move it away from what is "
+                "around it, or take a hand that opens wider"
             )
-        return (
-            f"No grasp of '{self.object_name}' was found: it has no two opposite spots with room for the hand. Move it "
-            "away from what is around it, or take a hand that opens wider"
-        )
+            self.fail("plan_infeasible", f"No grasp of '{self.object_name}'{reason}")
 
     def _choose(self, candidate: GraspCandidate) -> None:
         self._candidate = candidate

@@ -34,7 +34,6 @@ from unlatch.solver.elastic import (
     HARD,
     METRE,
     Compromise,
-    Relaxation,
     Unreachable,
     Weights,
     compromise,
@@ -265,7 +264,11 @@ def explain_goal(
         "relaxations": [r.to_dict() for r in relaxed],
         "relaxed_together": [r.to_dict() for r in together],
     }
-    message = _compose_message(solution, end, pairs, out_of_reach, relaxed, together, joints=arm.n_q)
+    # the change to make that leaves the hand at the part, if one is known
+    useful = [r for r in relaxed if r.element.kind != "joint limit" and keeps_grasp(r.to_dict())]
+    useful = useful[:1] or (list(together) if all(keeps_grasp(r.to_dict()) for r in together) else [])
+    advice = f"Set {' and '.join(r.words for r in useful)}." if useful else ""
+    message = _compose_message(solution, end, pairs, out_of_reach, advice, joints=arm.n_q)
     return Diagnosis("plan_infeasible", message, evidence), solution
 
 
@@ -298,18 +301,18 @@ def _compose_message(
     end: Compromise,
     pairs: Sequence[Contradiction],
     out_of_reach: Sequence[Unreachable],
-    relaxed: Sequence[Relaxation],
-    together: Sequence[Relaxation],
+    advice: str,
     *,
     joints: int,
 ) -> str:
+    """Returns the message; `advice` is the change to make, empty if none is known."""
     proved = [pair for pair in pairs if not pair.workspace]
     if proved:
         what, contradict, why = proved[0].message.partition(" contradict each other: ")
         others = [" and ".join(f"'{label}'" for label in pair.labels) for pair in proved[1:]]
         return compose_message(
             f"No grasp exists: {what}{contradict.removesuffix(': ')}.",
-            _advise_change(relaxed, together) or "Change or remove one of them.",
+            advice or "Change or remove one of them.",
             [f"{why[:1].upper()}{why[1:]}.", *(f"So do {labels}." for labels in others)],
         )
     out = describe_unmet(solution)
@@ -322,21 +325,10 @@ def _compose_message(
     if joints < _FREE_HAND:
         reasons.append(f"The arm has {joints} joints, too few to give its hand every direction at a place")
     away = max((u.out_by for u in out_of_reach if u.unit == "m"), default=0.0)
-    advice = (
-        f"Move the object at least {math.ceil(100.0 * away) / 100.0:.2f} m nearer."
-        if away > _FAR_M
-        else _advise_change(relaxed, together) or CHANGE_ADVICE
-    )
+    if away > _FAR_M:
+        advice = f"Move the object at least {math.ceil(100.0 * away) / 100.0:.2f} m nearer."
     evidence = [describe_starts(solution), *(f"{reason}." for reason in reasons)]
-    return compose_message(describe_failed_search(out), advice, evidence)
-
-
-def _advise_change(relaxed: Sequence[Relaxation], together: Sequence[Relaxation]) -> str:
-    """Returns the change to make, as a sentence; empty if none is known that leaves the hand at the part."""
-    useful = [r for r in relaxed if r.element.kind != "joint limit" and keeps_grasp(r.to_dict())]
-    useful = useful[:1] or (list(together) if all(keeps_grasp(r.to_dict()) for r in together) else [])
-    words = " and ".join(r.words for r in useful)
-    return f"Set {words}." if words else ""
+    return compose_message(describe_failed_search(out), advice or CHANGE_ADVICE, evidence)
 
 
 def describe_misfit(rows: tuple[Row, ...], T_base_ee: Pose, slip: Slip, request: PlanRequest) -> str | None:

@@ -55,15 +55,6 @@ def read_scene(setting: PlannerSettingCfg, scene: PlanningScene, *, opens: bool 
     return read_peer_scene(setting, scene, opens=opens)
 
 
-def read_tool(setting: PlannerSettingCfg, tool: Mapping[str, Array]) -> Mapping[str, Array]:
-    """Returns the keypoints of a hand, (3,) each, ee frame [m], that the constraints of a setting mean."""
-    if setting.origin.is_peer:
-        from unlatch.solver.peer_settings import read_peer_tool  # few files have such a block
-
-        return read_peer_tool(setting, tool)
-    return tool
-
-
 def read_motions(
     setting: PlannerSettingCfg,
     scene: PlanningScene,

@@ -153,12 +153,31 @@ def grasp_candidates(
             if any(_measure_apart(T, other) < _SAME_GRASP for other in avoided):
                 cost += _FIRST
             options.append((cost, approach, axis, middle, pair.width_m))
+
+    def fitted(approach: Array, axis: Array, middle: Array, width_m: float) -> GraspCandidate | None:
+        """Returns the grasp with the widest opening and the deepest pads that have room; None if there is none."""
+        R = _tool_rotation(approach, axis)
+        for lift_m in _LIFTS_M:
+            T = Pose(R, middle - lift_m * approach)
+            for room_m in _ROOMS_M:
+                opening_m = min(width_m + room_m, hand.max_width_m)
+                fingers, palm = hand.boxes(opening_m)
+                both = np.concatenate([fingers, palm])
+                corners = np.where(R[2] > 0.0, both[:, 0], both[:, 1])  # (B, 3), the lowest of each box
+                if float((corners @ R[2]).min() + T.p[2]) < floor_m + 0.5 * _HAND_MARGIN_M:
+                    break  # a narrower opening is as low
+                if own.meets(palm, T, margin_m=_PALM_MARGIN_M) or own.meets(fingers, T, margin_m=0.0):
+                    continue
+                if not any(item.meets(both, T, margin_m=_HAND_MARGIN_M) for item in obstacles):
+                    return GraspCandidate(T, width_m, opening_m)
+        return None
+
     for _, approach, axis, middle, width_m in sorted(options, key=lambda option: option[0]):
         if meter is not None:
             if meter.is_spent:
                 return
             meter.spend("fits")
-        found = _fit(approach, axis, middle, width_m, hand, own, obstacles, floor_m)
+        found = fitted(approach, axis, middle, width_m)
         if found is not None:
             yield found
 
@@ -187,34 +206,6 @@ def _approaches(axis: Array, away: Array) -> Iterator[Array]:
         approach = matrix_from_axis_angle(axis, angle) @ unit(first)
         if approach[2] < 0.35:
             yield approach
-
-
-def _fit(
-    approach: Array,
-    axis: Array,
-    middle: Array,
-    width_m: float,
-    hand: HandShape,
-    own: Obstacle,
-    obstacles: Sequence[Obstacle],
-    floor_m: float,
-) -> GraspCandidate | None:
-    """Returns the grasp with the widest opening and the deepest pads that have room; None if there is none."""
-    R = _tool_rotation(approach, axis)
-    for lift_m in _LIFTS_M:
-        T = Pose(R, middle - lift_m * approach)
-        for room_m in _ROOMS_M:
-            opening_m = min(width_m + room_m, hand.max_width_m)
-            fingers, palm = hand.boxes(opening_m)
-            both = np.concatenate([fingers, palm])
-            corners = np.where(R[2] > 0.0, both[:, 0], both[:, 1])  # (B, 3), the lowest of each box
-            if float((corners @ R[2]).min() + T.p[2]) < floor_m + 0.5 * _HAND_MARGIN_M:
-                break  # a narrower opening is as low
-            if own.meets(palm, T, margin_m=_PALM_MARGIN_M) or own.meets(fingers, T, margin_m=0.0):
-                continue
-            if not any(item.meets(both, T, margin_m=_HAND_MARGIN_M) for item in obstacles):
-                return GraspCandidate(T, width_m, opening_m)
-    return None
 
 
 _GRID = 9
