@@ -350,11 +350,8 @@ def compose_additions(
 ) -> dict[str, Any]:
     """Composes additions to a plain configuration; returns plain values with references resolved.
 
-    Args:
-        values: The configuration.
-        sensors: Lists of sensors by key: names of YAML files of the group `sensor`, or entries.
-        groups: Names of YAML files by group.
-        request: Overrides of these keys, and folders of YAML files.
+    They are `sensors` by key (names of YAML files of the group `sensor`, or entries), names of YAML files of other
+    groups, and the overrides of a request, with its folders of YAML files.
 
     Raises:
         ConfigError: A file, key or value is wrong.

@@ -236,12 +236,7 @@ _RIGID = "RigidBody"
 
 
 def find_obstacles(setting: PlannerSettingCfg, where: str) -> list[str]:
-    """Returns why no articulation skill can carry out a setting, one line each; empty if one can.
-
-    Args:
-        setting: The setting.
-        where: Its full key, for the lines.
-    """
+    """Returns why no articulation skill can carry out the setting of key `where`, one line each; empty if one can."""
     found = []
     if setting.category_name == _RIGID:
         found.append(f"{where}.category_name: {_RIGID}; open, close and rotate move parts with a joint.")

@@ -128,13 +128,8 @@ class ArticulationSkill(Skill):
     def plan_from_grasp(self, *, steps_back: bool = True) -> str | None:
         """Plans on from the present joints and the present grasp: the rest of the part's path, and the step back.
 
-        The plan begins at rest. Fills `commands` as `plan` does.
-
-        Args:
-            steps_back: Whether the plan must have a step back.
-
-        Returns:
-            Why there is no such plan; None if there is one.
+        The plan begins at rest. Fills `commands` as `plan` does. Returns why there is no such plan, with a step back if
+        it `steps_back`; None if there is one.
         """
         problem = self._find_loose_grip()
         if problem is not None:

@@ -67,12 +67,9 @@ class Press:
 def choose_press(gripper: GripperCfg, load_n: float) -> Press:
     """Returns the force with which fingertips press to drag a load by friction.
 
-    One contact presses: its friction `friction * force` carries `SAFETY_FACTOR` times the load. It carries less,
-    down to `_LEAST_SAFETY` times, where the hand would else press harder than its fingers bear.
-
-    Args:
-        gripper: The hand. The friction of a contact is the product of its pads' and `OBJECT_FRICTION`.
-        load_n: Force along the face that moves the part [N].
+    One contact presses: its friction `friction * force` carries `SAFETY_FACTOR` times the load, the force along the
+    face that moves the part [N]. It carries less, down to `_LEAST_SAFETY` times, where the hand would else press harder
+    than its fingers bear. The friction of a contact is the product of the pads' and `OBJECT_FRICTION`.
     """
     friction, most_n = gripper.friction * OBJECT_FRICTION, _LIMIT_SHARE * gripper.finger_force_limit_n
     wanted = max(LEAST_PRESS_N, SAFETY_FACTOR * load_n / friction)
@@ -104,10 +101,7 @@ def _lever_of(asset: ObjectAsset, part: Part, point: Array) -> float:
 def press_torques(arm: ArmModel, q: Array, forces: Array) -> Array:
     """Returns (T, n) joint torques with which the fingertips press [N m].
 
-    Args:
-        arm: The arm as the planner sees it.
-        q: (T, n) joints [rad].
-        forces: (T, 3) forces of the fingertips on the face, base frame [N].
+    They are at joints q (T, n) [rad], and have forces (T, 3) on the face, base frame [N].
     """
     tip = arm.tool_keypoints["tool_tip"]
     torques = []

@@ -29,12 +29,9 @@ _LEAST_LEVER_M = 1e-3
 def grip_force(gripper: GripperCfg, load_n: float) -> float:
     """Returns the force with which a hand grips a part [N].
 
-    It lies between `least_force_n` and `grip_force_n` of the hand. A heavier load gets `grip_force_n`.
-
-    Args:
-        gripper: The hand. The friction of a contact is the product of its pads' and `OBJECT_FRICTION`. A friction that
-            is drawn by randomization is not known when the force is chosen.
-        load_n: Force at the handle that moves the part, see `handle_load` [N].
+    It lies between `least_force_n` and `grip_force_n` of the hand. A heavier load, see `handle_load` [N], gets
+    `grip_force_n`. The friction of a contact is the product of the pads' and `OBJECT_FRICTION`. A friction that is
+    drawn by randomization is not known when the force is chosen.
     """
     friction = gripper.friction * OBJECT_FRICTION
     return gripper.commanded_force(SAFETY_FACTOR * load_n / (2.0 * friction))
@@ -55,10 +52,6 @@ def handle_load(asset: ObjectAsset, part: Part) -> float:
 
     It is `joint_load` at the lever of the handle, the force that opens a catch or gasket, and that which presses a
     childproof cap down.
-
-    Args:
-        asset: The object.
-        part: The part that is gripped.
     """
     T_root_joint, axis = _find_axis(asset, part)
     lever_m = 1.0
@@ -81,11 +74,8 @@ def joint_load(asset: ObjectAsset, part: Part) -> float:
     """Returns the effort at the joint that moves a part as fast as the planner moves it [N m or N].
 
     It is the sum of the dry friction and the damping of the joint, the weight along its motion, and the part's inertia.
-    Friction, damping, mass and inertia are those of the object's files.
-
-    Args:
-        asset: The object. The weight of a hinged part counts where its lever is longest.
-        part: The part that moves.
+    Friction, damping, mass and inertia are those of the object's files. The weight of a hinged part counts where its
+    lever is longest.
     """
     joint = asset.model.joints[part.joint]
     T_root_joint, axis = _find_axis(asset, part)

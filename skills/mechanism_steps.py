@@ -204,15 +204,8 @@ def joint_path(
 ) -> JointPath | None:
     """Returns how joints move while a hand that holds one part leads a part; None: only that of the part moves.
 
-    Joints that hold the part move first, and then stay as they are. Joints that follow it move with it.
-
-    Args:
-        articulation: The annotation.
-        model: The URDF.
-        part: The part that is led.
-        held: The part that the hand holds.
-        positions: Present positions of all joints.
-        free: Whether nothing is to be moved first.
+    Joints that hold the part move first, unless it is `free`, and then stay as they are. Joints that follow it move
+    with it. `positions` are the present ones of all joints.
     """
     s, joint, sign = positions[part.joint], model.joints[part.joint], part.openness.sign
     led = {each.name for each in model.joints_above(held.link)}
@@ -256,13 +249,8 @@ def steps_before(
 ) -> list[Step]:
     """Returns what a robot does before it can open or turn a part, in order; empty if nothing holds the part.
 
-    What one hand does in the same grasp, such as turning the lever of a door, is no step of its own.
-
-    Args:
-        asset: The object.
-        part: The part.
-        positions: Positions of all joints before; they are changed to those after the steps.
-        above: Parts whose steps these are; each is moved once.
+    What one hand does in the same grasp, such as turning the lever of a door, is no step of its own. `positions` of all
+    joints are changed to those after the steps. `above` are the parts whose steps these are; each is moved once.
     """
     articulation, model = asset.articulation, asset.model
     if part.name in above:

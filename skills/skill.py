@@ -497,9 +497,7 @@ def check_commands(skill: Skill, *, max_duration_s: float) -> None:
 def _describe_wrong_number(command: ManipCommand, *, max_width_m: float) -> str | None:
     """Says which number of a command is wrong, apart from its joint targets; None: all are right.
 
-    Args:
-        command: The command.
-        max_width_m: Largest opening of the gripper [m].
+    The gripper opens by at most `max_width_m`.
     """
     frames, pose, motion = command.dwell_frames, command.T_base_ee, command.motion
     if not isinstance(frames, Integral) or isinstance(frames, bool) or frames < 0:

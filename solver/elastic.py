@@ -372,11 +372,8 @@ def relaxations(
     The smallest sum of changes is first, a metre counting as four radians. The changes are sufficient, as measured in
     plain NumPy; smaller ones may exist that no start reached.
 
-    Args:
-        arm: The arm.
-        problems: For each set of tool keypoints its rows, and (B, n) joints to start from [rad]. Each group costs a
-            solve for every start.
-        groups: What may change together.
+    A problem has the rows of a set of tool keypoints, and (B, n) joints to start from [rad]. Each group costs a solve
+    for every start.
     """
     changes: list[_Change] = []
     for elements in groups:

@@ -201,15 +201,8 @@ def explain_goal(
     out of reach, the violations at the elastic compromise, and the joint limits and workspace faces that cause them.
     Then come the changes that would each make the rest feasible. It takes some 30 solves of 20 ms, limited by counts.
 
-    Args:
-        terms: The constraints.
-        arm: The arm.
-        scene: The object.
-        best: The least violated end of the goal solve.
-
-    Returns:
-        The diagnosis and the compromise. The compromise is `found` if it meets every constraint: the goal solve missed
-        it then.
+    `best` is the least violated end of the goal solve. The compromise is `found` if it meets every constraint: the goal
+    solve missed it then.
 
     Raises:
         ConfigError: The constraints name a keypoint or an axis that does not exist.
@@ -332,15 +325,9 @@ def _compose_message(
 
 
 def describe_misfit(rows: tuple[Row, ...], T_base_ee: Pose, slip: Slip, request: PlanRequest) -> str | None:
-    """Returns why a hand does not hold a part as a goal would; None if it does.
+    """Returns why a hand does not hold a part, where it is now, as a goal with these rows would; None if it does.
 
     The hand may be turned about the contact as far as `slip` lets it turn while it leads the part.
-
-    Args:
-        rows: Constraints on a goal.
-        T_base_ee: Pose of the hand.
-        slip: Freedom of the hand on the part.
-        request: The problem, with the part where it is now.
     """
     R, p = T_base_ee.R, T_base_ee.p
     limits = [row for row in rows if isinstance(row, AxisRow) or row.weight is None]

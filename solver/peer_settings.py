@@ -487,10 +487,7 @@ _FAR_ENOUGH = 0.8
 def describe_short_end(scene: PlanningScene, ends: tuple[float, float], end: float) -> str:
     """Says that motions of GenSim2, whose planner knows no joint, end before a part is open; empty: they do not.
 
-    Args:
-        scene: Where the part is, and which of its ends is open.
-        ends: Joint positions between which the part is led, the lower one first [rad or m].
-        end: Joint position to which the motions lead the part [rad or m].
+    They lead the part to the joint position `end`, and could between `ends`, the lower one first [rad or m].
     """
     sign, unit = (1.0 if scene.s_open > scene.s_closed else -1.0), scene.joint.unit
     wanted = ends[int(sign > 0.0)]

@@ -93,13 +93,9 @@ def plan_from_grasp(
 ) -> KeyframePlan:
     """Returns the plan of a hand that is at the part already, or a diagnosis.
 
-    It has the path of the part and the step back, from the present joints and in the present grasp.
-
-    Args:
-        request: The problem; its setting leads the part along its joint.
-        checker: The scene; None = no obstacles.
-        q_hand: (n,) joints that the arm has, while it is told `request.q_current` [rad].
-        as_held: Whether the hand may hold the part in any way, not only as the setting wants it.
+    It has the path of the part and the step back, from the present joints and in the present grasp. The setting of the
+    request leads the part along its joint. The arm has the joints `q_hand` (n,) while it is told `request.q_current`
+    [rad]. With `as_held` the hand may hold the part in any way, not only as the setting wants it.
     """
     return _Planner(request, checker, np.random.default_rng(0)).run_from_grasp(q_hand, as_held=as_held)
 

@@ -80,9 +80,7 @@ HANDS: dict[str, tuple[str, str]] = {
 def hand_rotation(hand: str | None, tool: Mapping[str, Array]) -> Array:
     """Returns (3, 3) the rotation from the frame of a hand in `HANDS` to the ee frame of a robot.
 
-    Args:
-        hand: Name of the hand; None = the robot's own, which gives the identity.
-        tool: Keypoints of the robot's hand, (3,) each, ee frame [m].
+    None stands for the robot's own hand and gives the identity. `tool` has its keypoints, (3,) each, ee frame [m].
     """
     if hand is None or not {"tool_head", "tool_tail", "tool_side"} <= set(tool):
         return np.eye(3)

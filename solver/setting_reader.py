@@ -41,12 +41,9 @@ from unlatch.solver.term_kinds import AxisAngle, infer_type
 
 
 def read_scene(setting: PlannerSettingCfg, scene: PlanningScene, *, opens: bool | None) -> PlanningScene:
-    """Returns the scene with the keypoints, axes and frames that the constraints of a setting mean.
+    """Returns a scene, given by our own conventions, with the keypoints, axes and frames that a setting means.
 
-    Args:
-        setting: The setting.
-        scene: The object by our own conventions.
-        opens: Whether the skill opens the part (True) or closes it (False); None = neither.
+    `opens` is whether the skill opens the part (True) or closes it (False); None = neither.
     """
     if not setting.origin.is_peer:
         return scene
@@ -98,10 +95,8 @@ _ALONG = 0.7
 def find_misfit_motions(setting: PlannerSettingCfg, tool: Mapping[str, Array], where: str) -> list[str]:
     """Returns a line if translations of a setting do not fit the hand of a robot; empty if they do.
 
-    Args:
-        setting: The setting. If it names a `hand`, its motions are turned into the robot's frame, and fit.
-        tool: Keypoints of the robot's hand, (3,) each, ee frame [m].
-        where: The full key of the setting, for the line.
+    If the setting names a `hand`, its motions are turned into the robot's frame, and fit. `tool` has the keypoints of
+    the robot's hand, (3,) each, ee frame [m]; `where` is the full key of the setting, for the line.
     """
     if setting.hand is not None or setting.origin is Origin.gensim2 or not {"tool_head", "tool_tail"} <= set(tool):
         return []

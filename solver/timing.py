@@ -216,12 +216,9 @@ class Spline:
     """A cubic spline through points: its first two derivatives are continuous; the compiled core computes it."""
 
     def __init__(self, knots: Array, points: Array, *, rests: bool = False) -> None:
-        """Computes the spline.
+        """Computes the spline through points (N, m) at knots (N,), ascending; N > 1.
 
-        Args:
-            knots: (N,) where the points are, ascending; N > 1.
-            points: (N, m) the points.
-            rests: Whether its first derivative is 0 at both ends, in place of the second.
+        With `rests`, its first derivative is 0 at both ends, in place of the second.
         """
         self.knots, self._points = np.ascontiguousarray(knots, float), np.ascontiguousarray(points, float)
         self._slopes, work = np.empty_like(self._points), np.empty_like(self.knots)
@@ -239,10 +236,7 @@ class Spline:
     def fastest_speeds(self, grid: Array, velocity: Array, acceleration: Array) -> Array:
         """Returns (G,) speeds along the spline at grid points (G,) of the fastest motion from rest to rest (TOPP-RA).
 
-        Args:
-            grid: Where the limits hold, ascending.
-            velocity: (m,) limits of the first time derivatives.
-            acceleration: (m,) limits of the second ones.
+        At each of these, ascending, the first and the second time derivatives keep the limits (m,) of their size.
 
         Raises:
             SolverError: There are more coordinates than the compiled core can time.

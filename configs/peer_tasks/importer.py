@@ -83,6 +83,15 @@ class _TaskReader:
         self.file = file
         self.ledger = ledger
         self.objects = objects_of(entry)
+        self.task: TaskBuilder
+        self.acting: list[PeerSkill] = []
+        """Skills that move a part."""
+        self.scenes: dict[str, PeerObject] = {}
+        """Their objects, by the name in the file."""
+        self.parts: dict[str, str] = {}
+        """The part that each of them moves, by place of the skill."""
+        self.carried: CarriedObjects | None = None
+        """What is picked and placed; None if nothing is."""
         self.info_files: dict[str, Path] = {}
         """Annotation files whose keypoints are used, by place of the skill."""
 
@@ -94,37 +103,37 @@ class _TaskReader:
             AssetError: The object of the command line is damaged.
         """
         chain, robots = read_chain(self.entry.get("skills"), self._at("skills"), self.ledger)
-        acting = [skill for skill in chain if skill.acts]
+        self.acting = [skill for skill in chain if skill.acts]
         carrying = [skill for skill in chain if skill.carries]
-        if not acting and not carrying:
+        if not self.acting and not carrying:
             named = sorted({line.text for line in self.ledger.lines if line.path.startswith(self._at("skills"))})
             raise ConfigError(
                 f"{self.file}: {self.path or 'the task'} has no skill that Unlatch can carry out: open, close, rotate, "
                 f"pick or place. {'; '.join(named[:4])}{'.' if named else ''} Nothing is written.",
                 key=self._at("skills"),
             )
-        robot, robot_path = self._choose_robot(
-            robots, {skill.arm for skill in (*acting, *carrying) if skill.arm}, given_robot
-        )
+        arms = {skill.arm for skill in (*self.acting, *carrying) if skill.arm}
+        robot, robot_path = self._choose_robot(robots, arms, given_robot)
         own, origin = given_robot or ROBOTS.load(robot.name)(), Origin.interndata
         task = TaskBuilder(name, own, self.ledger, cfg.keeps_settings, origin, robot.hand, path=self.path)
+        self.task = task
         for label in ("name", "task"):
             if label in self.entry:
                 self.ledger.read(self._at(label), self.entry[label], f"the task is called {name}, after the file")
         regions = read_regions(self.entry, self.path, self.ledger)
         robot_name = read_text(read_mapping(self._value(robot_path)).get("name")) if robot_path else ""
         own_region = regions.get(robot_name)
-        parts: dict[str, str] = {}
-        carried = CarriedObjects(task, self.entry, self.path, chain, parts, regions) if carrying else None
-        self._add_objects(task, acting, cfg.object, others=set() if carried is None else carried.names())
-        parts.update(self._add_starts(task, acting))
-        if carried is not None:
-            carried.add_objects(cfg.object)
-        self._add_skills(task, chain, parts, carried)
-        self._add_regions(task, acting, parts, robot_path, regions, carried)
+        if carrying:
+            self.carried = CarriedObjects(task, self.entry, self.path, chain, self.parts, regions)
+        self._add_objects(cfg.object)
+        self._add_starts()
+        if self.carried is not None:
+            self.carried.add_objects(cfg.object)
+        self._add_skills(chain)
+        self._add_regions(robot_path, regions)
         add_words(task, self.entry, least_s=TaskCfg().max_duration_s + _CARRY_S * len(carrying))
-        if carried is not None and not task.language:
-            task.language.append(carried.words())
+        if self.carried is not None and not task.language:
+            task.language.append(self.carried.words())
         T_world_robot = None
         if own_region is not None:  # it stands in the middle of its region
             yaw = np.radians(robot_yaw_deg(read_mapping(self._value(robot_path)), own_region))
@@ -133,8 +142,8 @@ class _TaskReader:
         if robot_path:
             add_home_spread(task, read_mapping(self._value(robot_path)), robot_path)
         add_distractors(task, self.entry)
-        first = acting[0] if carried is None else None
-        content = task.content(None if first is None else (first.name, parts[first.path]))
+        first = self.acting[0] if self.carried is None else None
+        content = task.content(None if first is None else (first.name, self.parts[first.path]))
         self.ledger.leave_rest(dict(self.entry), self.path)
         return content
 
@@ -167,25 +176,25 @@ class _TaskReader:
                     self.ledger.leave(join_path(path, key), robot[key], "robots are those of Unlatch")
         return choice, path
 
-    def _add_objects(
-        self, task: TaskBuilder, acting: Sequence[PeerSkill], given: str | None, *, others: set[str]
-    ) -> None:
-        """Adds the objects with parts that skills move; `others` are objects of the task that are added later."""
-        names = list(dict.fromkeys(skill.object for skill in acting))
+    def _add_objects(self, given: str | None) -> None:
+        """Adds the objects with parts that skills move; those that are carried are added later."""
+        names = list(dict.fromkeys(skill.object for skill in self.acting))
+        used = {*names, *(() if self.carried is None else self.carried.names())}
         for name, (place, other) in self.objects.items():
-            if name not in {*names, *others}:
+            if name not in used:
                 self.ledger.leave(self._at("objects", place), dict(other), "no skill that Unlatch has acts on it")
         for number, name in enumerate(names):
             index, item = self.objects.get(name, (None, {}))
-            skill = next(skill for skill in acting if skill.object == name)
+            skill = next(skill for skill in self.acting if skill.object == name)
             where = self._at("objects", index, "name") if index is not None else join_path(skill.path, "objects")
             own = scene_name(name)
             if given is not None and number == 0:
-                task.objects.append(user_object(own, given))
+                self.scenes[name] = user_object(own, given)
                 self.ledger.read(where, name, f"read as the object {given}, which the command line names")
                 continue
-            task.objects.append(self._find_object(own, item, index, skill, where))
-        taken = [scene.name for scene in task.objects]
+            self.scenes[name] = self._find_object(own, item, index, skill, where)
+        self.task.objects += self.scenes.values()
+        taken = [scene.name for scene in self.scenes.values()]
         twice = next((own for own in taken if taken.count(own) > 1), None)
         if twice is not None:
             raise ConfigError(f"{self.file}: two objects are called '{twice}'. Rename one.", key="objects")
@@ -220,12 +229,10 @@ class _TaskReader:
             self.ledger.read_keys(self._at("objects", index), item, ("category", "art_cat", "target_class"))
         return scene
 
-    def _add_starts(self, task: TaskBuilder, acting: Sequence[PeerSkill]) -> dict[str, str]:
-        """Chooses the part of each skill, and sets how far parts are open; returns the parts by place of the skill."""
-        parts: dict[str, str] = {}
-        by_name = {skill.object: scene for skill, scene in self._pairs(task, acting)}
-        for skill in acting:
-            scene, key = by_name[skill.object], self._part_key(skill, acting)
+    def _add_starts(self) -> None:
+        """Chooses the part of each skill, and sets how far parts are open."""
+        for skill in self.acting:
+            scene, key = self.scenes[skill.object], self._part_key(skill)
             index, item = self.objects.get(skill.object, (0, {}))
             file = find_info_file(skill, item, scene, self._roots())
             said = ""
@@ -239,8 +246,8 @@ class _TaskReader:
                 if not problem:
                     self.info_files[skill.path] = file
                 said = f", with the keypoints of {file}" if not problem else f", without its keypoints: {problem}"
-            parts[skill.path] = scene.part_for(skill.name, key)
-            said = f"read as part {parts[skill.path]} of {scene.name}{said}"
+            self.parts[skill.path] = scene.part_for(skill.name, key)
+            said = f"read as part {self.parts[skill.path]} of {scene.name}{said}"
             if skill.part_key:
                 self.ledger.read(join_path(skill.path, "obj_info_path"), skill.part_key, said)
             elif file is not None:
@@ -248,14 +255,11 @@ class _TaskReader:
                 self.ledger.read(self._at("objects", index, key), item[key])
                 self.ledger.note(skill.path, said)
         for name, (index, item) in self.objects.items():
-            if name in by_name:
-                own = list(dict.fromkeys(parts[skill.path] for skill in acting if skill.object == name))
-                self._read_start(task, by_name[name], own, item, index)
-        return parts
+            if name in self.scenes:
+                own = list(dict.fromkeys(self.parts[skill.path] for skill in self.acting if skill.object == name))
+                self._read_start(self.scenes[name], own, item, index)
 
-    def _read_start(
-        self, task: TaskBuilder, scene: PeerObject, parts: Sequence[str], values: Mapping[str, Any], index: int
-    ) -> None:
+    def _read_start(self, scene: PeerObject, parts: Sequence[str], values: Mapping[str, Any], index: int) -> None:
         wanted: list[tuple[str, Any, str, list[float]]] = []
         limits = read_numbers(values.get("joint_position_range"), 2)
         if limits is not None:
@@ -272,35 +276,29 @@ class _TaskReader:
             low, high = sorted(abs(bound) for bound in bounds)
             span = scene.span(part)
             kept = [round(min(bound, span), 4) for bound in (low, high)]
-            task.starts[scene.name, part] = kept
+            self.task.starts[scene.name, part] = kept
             beyond = f", as {part} of {scene.category} opens by {span:.2f}" if high > span else ""
             self.ledger.read(where, value, f"read as the start of {part}, {kept} from closed{beyond}")
 
-    def _part_key(self, skill: PeerSkill, acting: Sequence[PeerSkill]) -> str:
+    def _part_key(self, skill: PeerSkill) -> str:
         """Returns what tells the part of a skill from others: its file, or its arm if both arms act at once."""
         if skill.part_key:
             return skill.part_key
-        beside = [other for other in acting if other.group == skill.group and other.object == skill.object]
+        beside = [other for other in self.acting if other.group == skill.group and other.object == skill.object]
         return f"arm {skill.arm}" if len({other.arm for other in beside}) > 1 else ""
 
-    def _pairs(self, task: TaskBuilder, acting: Sequence[PeerSkill]) -> list[tuple[PeerSkill, PeerObject]]:
-        names = list(dict.fromkeys(skill.object for skill in acting))
-        return [(skill, task.objects[names.index(skill.object)]) for skill in acting]
-
-    def _add_skills(
-        self, task: TaskBuilder, chain: Sequence[PeerSkill], parts: Mapping[str, str], carried: CarriedObjects | None
-    ) -> None:
-        acting = [skill for skill in chain if skill.acts or skill.carries or skill.name == HOME]
-        scenes = {skill.path: scene for skill, scene in self._pairs(task, [s for s in chain if s.acts])}
+    def _add_skills(self, chain: Sequence[PeerSkill]) -> None:
+        task, carried = self.task, self.carried
+        ours = [skill for skill in chain if skill.acts or skill.carries or skill.name == HOME]
         arms = [arm.name for arm in task.robot.arms]
-        if len(chain) == len(acting):
+        if len(chain) == len(ours):
             self.ledger.note(self._at("skills"), "a search for a layout is put first, which plans the whole chain")
         said = "read as the search for a layout, which comes first and plans the whole chain"
         for skill in chain:
-            if skill not in acting:
+            if skill not in ours:
                 self.ledger.read(skill.path, dict(skill.entry), said)
-        used = {skill.arm for skill in acting if skill.name != HOME}
-        for skill in acting:
+        used = {skill.arm for skill in ours if skill.name != HOME}
+        for skill in ours:
             if skill.name == HOME and skill.arm not in used:
                 self.ledger.leave(skill.path, dict(skill.entry), "its arm does nothing else, and is at home")
                 continue
@@ -319,8 +317,8 @@ class _TaskReader:
             info = self.info_files.get(skill.path)
             task.add_skill(
                 skill.name,
-                scenes[skill.path],
-                parts[skill.path],
+                self.scenes[skill.object],
+                self.parts[skill.path],
                 path=skill.path,
                 raw=skill.entry.get("planner_setting"),
                 arm=arm,
@@ -328,15 +326,8 @@ class _TaskReader:
                 extra={**skill.limits, **({} if info is None else {"obj_info_path": str(info)})},
             )
 
-    def _add_regions(
-        self,
-        task: TaskBuilder,
-        acting: Sequence[PeerSkill],
-        parts: Mapping[str, str],
-        robot_path: str,
-        regions: dict[str, PeerRegion],
-        carried: CarriedObjects | None,
-    ) -> None:
+    def _add_regions(self, robot_path: str, regions: dict[str, PeerRegion]) -> None:
+        task, carried = self.task, self.carried
         robot = read_mapping(self._value(robot_path)) if robot_path else {}
         own = regions.pop(read_text(robot.get("name")), None)
         yaw = robot_yaw_deg(robot, own)
@@ -347,11 +338,9 @@ class _TaskReader:
             self.ledger.read(own.path, "the robot", "read as where the robot stands, for the regions of the objects")
         if robot.get("euler") is not None and read_numbers(robot.get("euler"), 3) is not None:
             self.ledger.read(f"{robot_path}.euler", robot["euler"], f"read as a robot that looks along {yaw:g} degrees")
-        skills = {skill.object: skill for skill in reversed(acting)}
+        skills = {skill.object: skill for skill in reversed(self.acting)}
         names = {scene_name(name): name for name in (*skills, *(() if carried is None else carried.names()))}
-        beside = (
-            self._stand_beside(task.objects, skills, regions, yaw) if carried is None and len(task.objects) > 1 else {}
-        )
+        beside = self._stand_beside(skills, regions, yaw) if carried is None and len(task.objects) > 1 else {}
         most_half_m = SIDE_HALF_M if beside else np.inf if carried is None else MOST_HALF_M
         for scene in task.objects:
             name = names[scene.name]
@@ -364,7 +353,7 @@ class _TaskReader:
             if usual is None and skill is not None:
                 if place is None and len(task.objects) == 1:
                     continue  # derived in each episode
-                usual = task.derived_layout(scene, skill.name, parts[skill.path])["regions"][0]
+                usual = task.derived_layout(scene, skill.name, self.parts[skill.path])["regions"][0]
             if usual is not None:
                 if scene.name in beside:
                     usual["center_m"][1] = beside[scene.name]
@@ -383,21 +372,15 @@ class _TaskReader:
                 task.regions.append(usual)
 
     def _stand_beside(
-        self,
-        objects: Sequence[PeerObject],
-        skills: Mapping[str, PeerSkill],
-        regions: Mapping[str, PeerRegion],
-        yaw: float,
+        self, skills: Mapping[str, PeerSkill], regions: Mapping[str, PeerRegion], yaw: float
     ) -> dict[str, float]:
         """Returns y of each object, side by side: in the order of the file's regions, else of the arms [m]."""
-        by_name = {scene_name(name): name for name in skills}
-        names = [by_name[scene.name] for scene in objects]
-        if all(name in regions for name in names):
-            rank = {name: -round(middle_across(regions[name], yaw), 3) for name in names}
+        if all(name in regions for name in self.scenes):
+            rank = {name: -round(middle_across(regions[name], yaw), 3) for name in self.scenes}
         else:
-            rank = {name: float(skills[name].arm == "right") for name in names}
-        half_m = {scene.name: scene.half_width_m for scene in objects}
-        return side_by_side({own: half_m[own] for own in sorted(half_m, key=lambda own: rank[by_name[own]])})
+            rank = {name: float(skills[name].arm == "right") for name in self.scenes}
+        ordered = [self.scenes[name] for name in sorted(rank, key=rank.__getitem__)]
+        return side_by_side({scene.name: scene.half_width_m for scene in ordered})
 
     def _value(self, path: str) -> Any:
         """Returns the value at a place of the file."""

@@ -61,12 +61,7 @@ _ROBOTS: tuple[tuple[tuple[str, ...], str, str], ...] = (
 
 
 def nearest_robot(texts: Sequence[str], arms: set[str]) -> RobotChoice:
-    """Returns the nearest robot.
-
-    Args:
-        texts: Its name, its files, and anything else that names it.
-        arms: The arms that the skills use.
-    """
+    """Returns the robot nearest to one with these arms; `texts` are its name, its files, and what else names it."""
     plain = " ".join(texts).lower()
     found = next((entry for entry in _ROBOTS if any(word in plain for word in entry[0])), None)
     both = {"left", "right"} <= arms
@@ -517,11 +512,7 @@ def _rounded(values: Sequence[float] | np.ndarray) -> list[float]:
 def find_info_file(skill: PeerSkill, item: Mapping[str, Any], scene: PeerObject, roots: Sequence[Path]) -> Path | None:
     """Returns the `info.json` of a skill's object: the one that skill or object names, else that of its `info_name`.
 
-    Args:
-        skill: The skill.
-        item: The object in the file.
-        scene: The object that stands for it.
-        roots: Folders from which paths of the file start.
+    `item` is the object in the file, `scene` the one that stands for it; paths of the file start from `roots`.
     """
     if scene.node is None:
         return None

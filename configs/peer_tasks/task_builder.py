@@ -285,14 +285,9 @@ _TO_OPENCV = {
 def add_cameras(
     task: TaskBuilder, entry: Mapping[str, Any], *, roots: Sequence[Path] = (), T_world_robot: Pose | None = None
 ) -> None:
-    """Reads the cameras: their poses as far as ours has what they hang on, and their lenses.
+    """Reads the cameras of a task: their poses as far as ours has what they hang on, and their lenses.
 
-    Args:
-        task: The task.
-        entry: The task in the file.
-        roots: Folders from which paths of the file start.
-        T_world_robot: Where the robot stands there; None: its region is not known, and poses in the world have no
-            meaning.
+    Paths of the file start from `roots`. Where the robot's region is not known, poses in the world have no meaning.
     """
     where = join_path(task.path, "cameras")
     for index, item in enumerate(read_list(entry.get("cameras"))):
