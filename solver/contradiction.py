@@ -176,8 +176,6 @@ def _spread_rotations(count: int) -> Array:
 
 WORKSPACE = -1
 """Index that stands for the workspace box, among the indices of constraints."""
-NO_BOX = np.array([[-1e6] * 3, [1e6] * 3])
-"""A workspace so large that nothing leaves it [m]."""
 _SAME_DIRECTION = 1e-6
 
 
@@ -239,7 +237,7 @@ def find_contradictions(terms: Sequence[Term], arm: ArmModel, scene: PlanningSce
 def find_row_contradictions(rows: Sequence[Row], labels: Sequence[str], box: Array) -> list[Contradiction]:
     """Returns what `find_contradictions` returns, for K rows with K labels; costs take no part.
 
-    `box` is the workspace (2, 3) of the ee origin, base frame [m]; `NO_BOX` = none.
+    `box` is the workspace (2, 3) of the ee origin, base frame [m].
     """
     # nothing is known about expressions before the solve
     geometric = {i: row for i, row in enumerate(rows) if not isinstance(row, ExpressionRow)}

@@ -500,18 +500,6 @@ def _object_rotation(scene: PlanningScene) -> Array:
     return scene.R_base_world if scene.R_base_object is None else scene.R_base_object
 
 
-def _cross_sign(setting: PlannerSettingCfg, theirs: PeerAxes, *, opens: bool | None) -> float:
-    """Returns -1 if the setting is written for a door whose hinge is on the other side.
-
-    By the annotation, cross products point out of a door with its hinge on the left, and into one with its hinge on
-    the right. The turns of the setting say for which of the two it is written: opening is a negative turn on the left.
-    """
-    is_for_right = sum_turns(setting.listed_post_motions) * (-1.0 if opens is False else 1.0) > 0.0
-    if is_for_right and _hand_side(setting) > 0.0:
-        is_for_right = False  # such a hand would come through the door: the cross product points out of it here
-    return 1.0 if is_for_right == theirs.is_mirrored else -1.0
-
-
 def _hand_side(setting: PlannerSettingCfg) -> float:
     """Returns the cosine between a cross product and the direction from the fingertips to the palm; 0 = not stated."""
     for term in setting.constraint_list:
@@ -535,5 +523,10 @@ def read_peer_scene(setting: PlannerSettingCfg, scene: PlanningScene, *, opens: 
         return scene
     keypoints = {**scene.keypoints, TAIL: scene.keypoint(HEAD) + _TAIL_M * theirs.tail}
     own = {name: axis for name, axis in scene.axes.items() if axis_name(name) not in theirs.axes}
-    sign = _cross_sign(setting, theirs, opens=opens)
+    # by the annotation, cross products point out of a door with its hinge on the left, and into one with its hinge on
+    # the right; the turns say for which of the two the setting is written: opening is a negative turn on the left
+    is_for_right = sum_turns(setting.listed_post_motions) * (-1.0 if opens is False else 1.0) > 0.0
+    if is_for_right and _hand_side(setting) > 0.0:
+        is_for_right = False  # such a hand would come through the door: the cross product points out of it here
+    sign = 1.0 if is_for_right == theirs.is_mirrored else -1.0
     return replace(scene, keypoints=keypoints, axes={**own, **theirs.axes}, cross_sign=sign)

@@ -108,22 +108,16 @@ def find_misfit_motions(setting: PlannerSettingCfg, tool: Mapping[str, Array], w
     if not way.any() or float(-approach @ unit(way)) > _ALONG:
         return []
     letters = sorted({mode[-1] for mode, _ in setting.pre_actuation_motions if mode.startswith("translate_")})
-    along = _letter_of(approach)
+    nearest = int(np.argmax(np.abs(approach)))
+    along = ("-" if approach[nearest] < 0.0 else "") + "xyz"[nearest]
     fitting = [hand for hand, (letter, _) in HANDS.items() if letter in letters] if letters != [along] else []
-    remedy = (
-        f"If it is written for {' or '.join(fitting)}, add `hand: {fitting[0]}`."
-        if fitting
-        else ("A hand steps back against its approach axis. Check the signs.")
-    )
+    remedy = "A hand steps back against its approach axis. Check the signs."
+    if fitting:
+        remedy = f"If it is written for {' or '.join(fitting)}, add `hand: {fitting[0]}`."
     return [
         f"{where}.pre_actuation_motions: they move the hand along {', '.join(letters)}, but the hand of this robot "
         f"approaches along {along}, so that they do not lead it back from the part. {remedy}"
     ]
-
-
-def _letter_of(axis: Array) -> str:
-    index = int(np.argmax(np.abs(axis)))
-    return ("-" if axis[index] < 0.0 else "") + "xyz"[index]
 
 
 _EXPONENT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+")
