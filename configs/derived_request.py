@@ -212,18 +212,10 @@ ALL_PARTS = "all"
 def name_each_part(
     primary: str, schema: type, overrides: Sequence[str], config_dirs: Sequence[str]
 ) -> tuple[list[list[str]], dict[str, str]]:
-    """Returns the overrides of a job for each part that the skill fits, the best to act on first.
+    """Returns the overrides of a job for each part that the skill fits, the best first, and why others are left out.
 
-    Without `part=all`, that is the one job as it is.
-
-    Args:
-        primary: Name of the command's YAML file.
-        schema: Dataclass of its configuration.
-        overrides: The overrides of one job, in Hydra's syntax.
-        config_dirs: Folders of YAML files of the user's own.
-
-    Returns:
-        The jobs, and the reason for each part that is left out.
+    Without `part=all`, that is the one job as it is. `primary` names the command's YAML file, whose configuration has
+    the dataclass `schema`; `config_dirs` are folders of YAML files of the user's own.
 
     Raises:
         ConfigError: `part=all` has no object and skill beside it, the object is drawn in each episode, or the skill

@@ -18,7 +18,7 @@ from unlatch.configs.config_files import load_yaml
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.group_files import yaml_files
 from unlatch.robots.description import RobotCfg
-from unlatch.simcore.errors import ConfigError, UnlatchError, close_matches
+from unlatch.simcore.errors import ConfigError, UnlatchError, close_matches, describe_choices
 from unlatch.simcore.files import path_word, user_path
 from unlatch.solver.scene import axis_name
 from unlatch.solver.setting import HANDS, PART_KEYPOINTS, Origin, PlannerSettingCfg
@@ -250,9 +250,8 @@ def _find_unknown_names(term: Term, where: str) -> list[str]:
     found = []
     for key, name in term.tool_names().items():
         if name not in _TOOL_KEYPOINTS:
-            near = close_matches(name, _TOOL_KEYPOINTS)
-            known = ", ".join(_TOOL_KEYPOINTS)
-            found.append(f"{where}.{key}: '{name}' is no keypoint of a hand.{near} Keypoints: {known}.")
+            choices = describe_choices(name, _TOOL_KEYPOINTS, heading="Keypoints")
+            found.append(f"{where}.{key}: '{name}' is no keypoint of a hand.{choices}")
     for key, name in term.object_names().items():
         if name in PART_KEYPOINTS:
             continue
@@ -268,8 +267,8 @@ def _find_unknown_names(term: Term, where: str) -> list[str]:
     for key in ("target_axis", "plane_normal"):
         axis = getattr(term, key, None)
         if isinstance(axis, str) and axis_name(axis) not in _AXES:
-            near = close_matches(axis_name(axis), _AXES)
-            found.append(f"{where}.{key}: '{axis}' is no axis that parts have.{near} Axes: {', '.join(_AXES)}.")
+            choices = describe_choices(axis_name(axis), _AXES, heading="Axes")
+            found.append(f"{where}.{key}: '{axis}' is no axis that parts have.{choices}")
     return found
 
 

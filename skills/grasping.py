@@ -196,10 +196,7 @@ class GraspingSkill(ArticulationSkill):
     ) -> TurningPlan:
         """Returns a plan that turns the part in as many turns as the wrist needs; each has its own grasp.
 
-        Args:
-            rng: Stream of the planner.
-            least_rad: Smallest turn that is tried [rad].
-            budget: How much each turn is tried; None = the budget of the skill.
+        Each turn has the given budget, or else that of the skill, and is at least `least_rad` [rad].
         """
         settings, budget = self._settings_by_strategy, budget or self.context.budget
 

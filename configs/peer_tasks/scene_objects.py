@@ -136,12 +136,10 @@ _LEVEL = ("close_h", "open_h")
 
 
 def nearest_category(texts: Sequence[str], hints: Sequence[str], skill: str) -> tuple[str, str]:
-    """Returns the nearest category of the library, and why.
+    """Returns the category of the library that is nearest to an object on which a skill acts, and why.
 
-    Args:
-        texts: What names the object, the most telling first: its category, its folder, its name.
-        hints: What says how its part moves: `info_name`, the name of the task.
-        skill: The skill that acts on it.
+    `texts` name the object, the most telling first: its category, its folder, its name. `hints` say how its part moves:
+    `info_name`, the name of the task.
     """
     slides = any(word in hint.lower() for hint in hints for word in _SLIDES)
     for text in texts:

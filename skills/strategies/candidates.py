@@ -80,18 +80,10 @@ def draw_candidates(
     rng: np.random.Generator,
     kinds: Sequence[str] = KINDS,
 ) -> list[tuple[str, PlannerSettingCfg]]:
-    """Returns names and planner settings of candidates, those that differ most from each other first.
+    """Returns names and planner settings of at most `count` candidates, those that differ most from each other first.
 
-    Args:
-        skill: `open`, `close` or `rotate`.
-        asset: The object.
-        part: The part.
-        hand: The hand.
-        start: Least and largest opening at the start, from closed [rad or m].
-        base: A setting of the skill; threshold and path are taken from it.
-        count: Largest number of candidates.
-        rng: Gives the points on the surface.
-        kinds: Kinds of candidates that are drawn.
+    The skill is `open`, `close` or `rotate`. `start` is the least and largest opening at the start, from closed [rad or
+    m]. Threshold and path are taken from `base`, a setting of the skill. `rng` gives the points on the surface.
     """
     most_fits = min(_FITS, _FITS_OF_ONE * count)
     drawn = _Drawing(skill, HandFit(asset, part, hand, approach_m=_APPROACH_M), start, base, most_fits, rng)

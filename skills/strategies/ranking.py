@@ -139,13 +139,8 @@ def derive_strategies(
     fit are used only if it fits none: in another layout, one that it fits may have a plan. Only then, as the last
     resort, fingertips drag the part by friction.
 
-    Args:
-        skill: A skill whose settings can be derived.
-        asset: The object.
-        part: The part that the skill acts on.
-        hand: The hand.
-        start: Least and largest opening of the part at the start, from closed [rad or m].
-        asked: Opening to which a user asks `open` to lead the part, from closed [rad or m]; None: its default.
+    `start` is the least and largest opening of the part at the start, `asked` that to which a user asks `open` to lead
+    it; None: its default [rad or m from closed].
 
     Raises:
         ConfigError: The skill does not fit the part, or has no settings to derive.
