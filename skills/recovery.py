@@ -81,12 +81,9 @@ class Disturbance:
         """Targets of the last frame, and their change from the frame before [rad]."""
 
     def disturb(self, planned: ArmAction, executor: CommandExecutor, *, q_target: Array) -> ArmAction:
-        """Returns the action to execute in place of the planned one; tells the executor how far it is off.
+        """Returns the action to execute in place of the one that the executor planned for the next frame.
 
-        Args:
-            planned: The action of the plan for the next frame.
-            executor: Gave the planned action; says how long its phase lasts.
-            q_target: (n,) targets of the frame before [rad].
+        Tells the executor how far it is off. The targets of the frame before are `q_target` (n,) [rad].
         """
         offset = self._next_offset(executor)
         q = np.clip(

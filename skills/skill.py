@@ -440,12 +440,8 @@ def check_commands(skill: Skill, *, max_duration_s: float) -> None:
     Frames are whole numbers. All numbers are finite: targets, openings of the gripper, positions of the part's joint
     and weights. Every motion must have a finite value for each joint, stay within the joint limits, and change no joint
     faster than its speed limit, also from the end of the motion before it to its own first row. A joint that begins
-    beyond a limit may stay there.
-
-    Args:
-        skill: The skill after `plan`; its arm is where it is when the first command begins.
-        max_duration_s: Longest duration of the episode [s]; no command may wait for longer, or move for
-            many times as long.
+    beyond a limit may stay there. No command may wait for longer than the episode may last [s], or move
+    for many times as long. The arm of the skill is where it is when the first command begins.
 
     Raises:
         SkillError: A number is wrong or breaks a limit; the message names the command, the value and the limit. Or a
