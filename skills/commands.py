@@ -155,6 +155,10 @@ class ManipCommand:
             return None
         return widths_m[np.maximum(np.arange(count) - count + len(widths_m), 0)]
 
+    def as_tuple(self) -> tuple[Array, Array, str, dict[str, Any]]:
+        """`(p (3,), quat_wxyz (4,), name, params)` in the arm's base frame: the form that other systems use."""
+        return (self.T_base_ee.p.copy(), self.T_base_ee.quat_wxyz, self.kind.value, dict(self.params))
+
     def __repr__(self) -> str:
         moves = f", {len(self.motion)} frames" if self.motion is not None else ""
         dwell = f", dwell {self.dwell_frames}" if self.dwell_frames else ""

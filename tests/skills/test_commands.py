@@ -60,6 +60,13 @@ def run(executor, look=lambda action: action, after=lambda seen: None):
     return seen
 
 
+def test_as_tuple_has_the_quaternion_with_w_first():
+    pose = Pose.from_rpy((1, 2, 3), (0, 0, np.pi / 2))
+    p, quat_wxyz, name, params = ManipCommand(CLOSE, pose, Phase.follow, params={"a": 1}).as_tuple()
+    assert (p.tolist(), name, params) == ([1, 2, 3], "close_gripper", {"a": 1})
+    assert np.allclose(quat_wxyz, [np.sqrt(0.5), 0, 0, np.sqrt(0.5)])
+
+
 def test_a_motion_is_handed_out_row_by_row_then_the_next_command(arm):
     rows = arm.q + 1e-4 * np.arange(3)[:, None]
     executor = loaded(
