@@ -97,25 +97,8 @@ class _NamedText(io.StringIO):
         self.name = name
 
 
-def _locate_urdf(content: DictConfig | ListConfig, file: Path) -> DictConfig | ListConfig:
-    """Makes `urdf` of a robot's file absolute, in place, and returns the content."""
-    if isinstance(content, DictConfig) and "arms" in content and isinstance(content.get("urdf"), str):
-        beside = file.absolute().parent / content["urdf"]
-        if beside.is_file():
-            content["urdf"] = os.path.normpath(beside)
-    return content
-
-
 _MOST_VALUES = 1_000_000
 """A file of 300 bytes can stand for a billion values, by aliases of aliases."""
-
-
-def _compose(text: str) -> yaml.Node | None:
-    """Returns the nodes of a YAML text; None of one with errors, which whoever loads it names."""
-    with suppress(yaml.YAMLError):
-        node: yaml.Node | None = yaml.compose(text, Loader=yaml.CSafeLoader)
-        return node
-    return None
 
 
 def _count_values(node: yaml.Node | None, known: dict[int, int]) -> int:
@@ -139,14 +122,17 @@ def load_yaml(file: Path) -> DictConfig | ListConfig:
         YAMLError: It is not YAML.
         OSError: It cannot be read.
     """
-    text = read_text(file)
+    text, nodes = read_text(file), None
     try:
-        if "*" in text and _count_values(_compose(text), {}) > _MOST_VALUES:
+        if "*" in text:
+            with suppress(yaml.YAMLError):  # whoever loads it names the error
+                nodes = yaml.compose(text, Loader=yaml.CSafeLoader)
+        if _count_values(nodes, {}) > _MOST_VALUES:
             raise ConfigError(
                 f"{file} has more than {_MOST_VALUES:,} values once its aliases (*name) are replaced by what they "
                 "stand for. Write fewer of them."
             )
-        return _locate_urdf(OmegaConf.load(_NamedText(text, str(file))), file)
+        content = OmegaConf.load(_NamedText(text, str(file)))
     except ReaderError as exc:
         line = text.count("\n", 0, exc.position) + 1
         raise ConfigError(
@@ -158,3 +144,8 @@ def load_yaml(file: Path) -> DictConfig | ListConfig:
         ) from exc
     except RecursionError as exc:
         raise ConfigError(f"{file} is nested too deeply for a configuration. Correct the file.") from exc
+    if isinstance(content, DictConfig) and "arms" in content and isinstance(content.get("urdf"), str):
+        beside = file.absolute().parent / content["urdf"]
+        if beside.is_file():
+            content["urdf"] = os.path.normpath(beside)
+    return content

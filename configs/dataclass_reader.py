@@ -16,7 +16,8 @@ from enum import Enum
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from unlatch.robots.catalog import ROBOTS
-from unlatch.simcore.errors import MISSING, ConfigError, UnknownEntryError, close_matches, unknown_key
+from unlatch.simcore.errors import MISSING, ConfigError, UnknownEntryError, close_matches, unknown_key, unknown_name
+from unlatch.simcore.registry import Catalog
 from unlatch.simcore.sim.sensors.config import SENSORS, SensorCfg
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.config import SkillCfg
@@ -156,12 +157,8 @@ def _check_names(place: str, item: Mapping[str, Any], robot: str, arms: Sequence
         )
     for key, number, arm, entry in _stage_entries(place, item):
         if arm not in arms:
-            where = f"{place}.{robot}[{number}].{arm}"
-            raise ConfigError(
-                f"{where} is not an arm of '{robot}'.{close_matches(arm, arms)} Arms: {', '.join(arms)}. Rename it.",
-                key=where,
-                available=list(arms),
-            )
+            where = f"{place}.{robot}[{number}]"
+            raise unknown_name(arm, f"an arm of '{robot}'", where=where, known=arms, heading="Arms")
         if isinstance(entry, Mapping) and entry.get("arm") not in (None, arm):
             raise ConfigError(
                 f"{key}.arm='{entry['arm']}' contradicts its list, which is that of '{arm}'. Remove it.",
@@ -270,15 +267,6 @@ def write_as_list(key: str, value: Any) -> str:
     return f"{key}=[{','.join(part.strip() for part in str(value).split(','))}]"
 
 
-def unknown_value(where: str, value: Any, known: list[str]) -> ConfigError:
-    """Returns the error of a value that is not one of the known ones."""
-    return ConfigError(
-        f"{where}={value!r} is unknown.{close_matches(str(value), known)} Expected one of {', '.join(known)}.",
-        key=where,
-        available=known,
-    )
-
-
 def split_optional(hint: Any) -> tuple[Any, bool]:
     """Removes None from a type; returns the remaining type and whether None was in it."""
     if get_origin(hint) in (Union, types.UnionType):
@@ -308,9 +296,9 @@ def _read_value(hint: Any, value: Any, where: str, notices: list[str] | None) ->
             notices.extend(lines)
         return setting
     if hint is SensorCfg:
-        hint = _sensor_cfg_type(value, where)
+        hint = _chosen_type(value, where, "type", SENSORS, SensorCfg)
     if hint is SkillCfg:
-        hint = _skill_cfg_type(value, where)
+        hint = _chosen_type(value, where, "name", SKILLS, SkillCfg)
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         return read_dataclass(hint, value, where=where, notices=notices)
     if get_origin(hint) is list:
@@ -332,27 +320,18 @@ def _read_value(hint: Any, value: Any, where: str, notices: list[str] | None) ->
     return _read_scalar(declared, value, where)
 
 
-def _sensor_cfg_type(value: Any, where: str) -> type[SensorCfg]:
-    """Returns the dataclass of an entry of `sensors` by its `type`."""
-    name = value.get("type", MISSING) if isinstance(value, Mapping) else MISSING
-    if name == MISSING:
-        return SensorCfg  # reading it raises: its type is missing
-    try:
-        sensor = SENSORS.load(_read_scalar(str, name, _join_key(where, "type")))
-    except UnknownEntryError as exc:
-        raise ConfigError(f"{where}.type: {exc.message}", key=f"{where}.type", **exc.values) from exc
-    return sensor.cfg_type
+def _chosen_type(value: Any, where: str, key: str, catalog: Catalog, base: type) -> Any:
+    """Returns the dataclass of an entry of `sensors` or `skills` by the value of a key; `base`, where it is no name.
 
-
-def _skill_cfg_type(value: Any, where: str) -> type[SkillCfg]:
-    """Returns the dataclass of an entry of `skills` by its `name`."""
-    name = value.get("name", MISSING) if isinstance(value, Mapping) else MISSING
-    if not isinstance(name, str) or name == MISSING:
-        return SkillCfg  # reading it raises: its name is missing or no text
+    Reading `base` then raises: the name is missing, or is no text.
+    """
+    name = value.get(key, MISSING) if isinstance(value, Mapping) else MISSING
+    if not isinstance(name, str | int | float) or isinstance(name, bool) or name == MISSING:
+        return base
     try:
-        return SKILLS.load(name).cfg_type
+        return catalog.load(str(name)).cfg_type
     except UnknownEntryError as exc:  # before its keys, which only its own dataclass knows
-        raise ConfigError(f"{where}.name: {exc.message}", key=f"{where}.name", **exc.values) from exc
+        raise ConfigError(f"{where}.{key}: {exc.message}", key=f"{where}.{key}", **exc.values) from exc
 
 
 def _read_enum(hint: type[Enum], value: Any, where: str) -> Enum:
@@ -362,7 +341,11 @@ def _read_enum(hint: type[Enum], value: Any, where: str) -> Enum:
     if isinstance(value, bool):
         value = "on" if value else "off"  # as YAML 1.1 reads these two words
     if value not in known:
-        raise unknown_value(where, value, known)
+        raise ConfigError(
+            f"{where}={value!r} is unknown.{close_matches(str(value), known)} Expected one of {', '.join(known)}.",
+            key=where,
+            available=known,
+        )
     return hint[value]
 
 

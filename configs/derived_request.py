@@ -21,7 +21,7 @@ from unlatch.objects.config import ObjectCfg, RestsOn
 from unlatch.objects.library import chooses_instance, load_object
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import hand_shapes
-from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.errors import ConfigError, close_matches, unknown_name
 from unlatch.simcore.files import user_path
 from unlatch.skills.catalog import DERIVABLE_SKILLS, SKILLS, derivable_skill
 from unlatch.skills.config import part_acted_on
@@ -69,12 +69,7 @@ def derive_request(primary: str, schema: type, request: Request) -> Request:
     asset = load_object(replace(cfg, part=None), rng=np.random.default_rng(0))
     parts = asset.articulation.parts
     if part is not None and part not in parts:
-        raise ConfigError(
-            f"part='{part}' is not a part of {cfg.root or asset.name}.{close_matches(part, parts)} "
-            f"Parts: {', '.join(parts)}. Name one of them.",
-            key="part",
-            available=list(parts),
-        )
+        raise unknown_name(part, f"a part of {cfg.root or asset.name}", where="part", known=parts, heading="Parts")
     if cfg.part is not None:  # the side of that part becomes the front
         asset = load_object(cfg, rng=np.random.default_rng(0))
     acted_on = part_acted_on(skill, part, asset.articulation)
@@ -217,18 +212,10 @@ ALL_PARTS = "all"
 def name_each_part(
     primary: str, schema: type, overrides: Sequence[str], config_dirs: Sequence[str]
 ) -> tuple[list[list[str]], dict[str, str]]:
-    """Returns the overrides of a job for each part that the skill fits, the best to act on first.
+    """Returns the overrides of a job for each part that the skill fits, the best first, and why others are left out.
 
-    Without `part=all`, that is the one job as it is.
-
-    Args:
-        primary: Name of the command's YAML file.
-        schema: Dataclass of its configuration.
-        overrides: The overrides of one job, in Hydra's syntax.
-        config_dirs: Folders of YAML files of the user's own.
-
-    Returns:
-        The jobs, and the reason for each part that is left out.
+    Without `part=all`, that is the one job as it is. `primary` names the command's YAML file, whose configuration has
+    the dataclass `schema`; `config_dirs` are folders of YAML files of the user's own.
 
     Raises:
         ConfigError: `part=all` has no object and skill beside it, the object is drawn in each episode, or the skill

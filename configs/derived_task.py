@@ -56,7 +56,7 @@ from unlatch.solver.term_kinds import AxisAngle
 from unlatch.tasks.language import part_words, task_phrasings
 from unlatch.tasks.placing import swept_below
 from unlatch.tasks.stand import StandCfg
-from unlatch.tasks.task import GoalKind, TaskCfg
+from unlatch.tasks.task import GoalCfg, GoalKind, TaskCfg
 
 REACH_CENTER_M = (0.54, 0.0, 0.34)
 REACH_HALF_M = (0.10, 0.18)
@@ -330,16 +330,10 @@ def fill_skill_setting(
 ) -> SkillCfg:
     """Returns an entry of `skills` with planner setting and strategies: its own, or derived ones if they are left out.
 
-    Args:
-        entry: The entry.
-        asset: The object.
-        part: The part that the skill acts on; None: the whole object, which is free.
-        robot: The robot.
-        arm: The arm that acts.
-        s: Joint position of the part [rad or m].
-        wanted: Displacement that the task's goal needs [rad or m]; a derived skill moves the part at least as far.
-        asked: Opening that the task's goal asks for, from closed [rad or m]; None: the default of `open`.
-        exact: Opening to which the part is led and not further, from closed [rad or m]; None: any further one serves.
+    Without a part, the skill acts on the whole object, which is free. A derived skill moves the part from its joint
+    position `s` at least as far as `wanted`, the displacement that the task's goal needs. The goal asks for the opening
+    `asked`; None: the default of `open`. The part is led to the opening `exact` and not further; None: any further one
+    serves [rad or m].
 
     Raises:
         ConfigError: The skill does not fit the part, or has no settings to derive.
@@ -384,27 +378,27 @@ def skill_strategies(
 ) -> list[SkillCfg]:
     """Returns the entry of a skill once for each of its strategies, in the order in which they are tried.
 
-    Args:
-        cfg: The episode, with its derived task.
-        index: Place of the skill in the chain.
-        assets: The episode's objects by name.
-        part: The part that the skill acts on; None: the whole object, which is free.
-        arm: The arm that acts.
-        s: Joint position of the part when the skill begins [rad or m].
+    The task of the episode is derived already. `index` is the place of the skill in the chain, `s` the joint position
+    of its part when it begins [rad or m]. Without a part, it acts on the whole object, which is free.
 
     Raises:
         ConfigError: The skill does not fit the part, or has no settings to derive.
     """
     entry = replace(cfg.skills[index], arm=arm.name)
-    wanted = 0.0 if part is None else _displacement_of_goal(cfg, index, assets, part)
-    asset = assets[entry.objects[0]]
-    derives = entry.planner_setting.derived and part is not None and not isinstance(entry, HoldCfg | HomeCfg)
-    asked = _opening_of_goal(cfg, index, assets, part) if derives and part is not None else None
-    if derives and part is not None and _is_lid_alone(cfg, entry, asset, part):
-        entry = replace(entry, order=[*entry.order, "edge"])
-    exact = entry.opening
-    if exact is None and derives and part is not None:
-        exact = _exact_opening_of_goal(cfg, index, assets, part)
+    asset, wanted, asked, exact = assets[entry.objects[0]], 0.0, None, entry.opening
+    if part is not None:
+        goals, span = _goals_of_part(cfg, index, assets, part), part.openness.span
+        units = {GoalKind.moved: 1.0, GoalKind.moved_fraction: span}
+        wanted = max((goal.threshold * units[goal.kind] for goal in goals if goal.kind in units), default=0.0)
+        if entry.planner_setting.derived and not isinstance(entry, HoldCfg | HomeCfg):
+            opened = [goal.threshold for goal in goals if goal.kind is GoalKind.open_fraction]
+            if derivable_skill(entry.name) == "open" and opened:
+                asked = opening_of_share(max(opened), part)
+            held = [goal.threshold for goal in goals if goal.kind is GoalKind.at_fraction]
+            if exact is None and held:
+                exact = held[0] * span
+            if _is_lid_alone(cfg, entry, asset, part):
+                entry = replace(entry, order=[*entry.order, "edge"])
     filled = fill_skill_setting(
         entry, asset, part, robot=cfg.robot, arm=arm, s=s, wanted=wanted, asked=asked, exact=exact
     )
@@ -422,50 +416,15 @@ def _is_lid_alone(cfg: EpisodeCfg, entry: SkillCfg, asset: ObjectAsset, part: Pa
     return entry.name == "open" and asset.can_move and part.kind is PartKind.lid and not is_held
 
 
-def _displacement_of_goal(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset], part: Part) -> float:
-    """Returns the displacement of a part that the goal needs [rad or m]; 0 if a later skill moves the part too."""
-    name = cfg.skills[index].objects[0]
-    if _moves_later(cfg, index, assets, part):
-        return 0.0
-    units = {GoalKind.moved: 1.0, GoalKind.moved_fraction: part.openness.span}
-    goals = [goal for goal in cfg.task.goal if (goal.object, goal.part) == (name, part.name)]
-    return max((goal.threshold * units[goal.kind] for goal in goals if goal.kind in units), default=0.0)
-
-
-def _moves_later(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset], part: Part) -> bool:
-    """Whether a later skill of the chain moves the part too."""
+def _goals_of_part(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset], part: Part) -> list[GoalCfg]:
+    """Returns the goals of a part that a skill of the chain has to reach; none if a later skill moves the part too."""
     name, skills = cfg.skills[index].objects[0], cfg.skills
-    later = (
-        i for i in range(index + 1, len(skills)) if skills[i].objects[0] == name and not isinstance(skills[i], HomeCfg)
-    )
-    return any(
-        moved is not None and moved.name == part.name for moved in (part_of_skill(cfg, i, assets) for i in later)
-    )
-
-
-def _exact_opening_of_goal(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset], part: Part) -> float | None:
-    """Returns the opening at which the goal has a part [rad or m from closed]; None: it has it at none."""
-    if _moves_later(cfg, index, assets, part):
-        return None
-    name = cfg.skills[index].objects[0]
-    goals = (goal for goal in cfg.task.goal if goal.kind is GoalKind.at_fraction)
-    shares = [goal.threshold for goal in goals if (goal.object, goal.part) == (name, part.name)]
-    return shares[0] * part.openness.span if shares else None
-
-
-def _opening_of_goal(cfg: EpisodeCfg, index: int, assets: Mapping[str, ObjectAsset], part: Part) -> float | None:
-    """Returns the opening that the goal asks of a skill [rad or m].
-
-    None: it asks for none, the skill does not open the part, or a later skill moves the part further.
-    """
-    if derivable_skill(cfg.skills[index].name) != "open" or _moves_later(cfg, index, assets, part):
-        return None
-    shares = [
-        goal.threshold
-        for goal in cfg.task.goal
-        if (goal.object, goal.part, goal.kind) == (cfg.skills[index].objects[0], part.name, GoalKind.open_fraction)
-    ]
-    return opening_of_share(max(shares), part) if shares else None
+    for later in range(index + 1, len(skills)):
+        if skills[later].objects[0] == name and not isinstance(skills[later], HomeCfg):
+            moved = part_of_skill(cfg, later, assets)
+            if moved is not None and moved.name == part.name:
+                return []
+    return [goal for goal in cfg.task.goal if (goal.object, goal.part) == (name, part.name)]
 
 
 def _with_more_holds(
@@ -524,7 +483,7 @@ def _walk_chain(
         asset, now = assets[entry.objects[0]], positions[entry.objects[0]]
         is_alone = entry.stage is None and entry.planner_setting.derived and not entry.ignores_mechanisms
         if adds_steps and is_alone:
-            stage = _next_stage(cfg) + index
+            stage = 1 + max((other.stage for other in cfg.skills if other.stage is not None), default=-1) + index
             # what is open is pushed past latches; what is locked at every opening needs its button
             asked = [step for step in steps_before(asset, part, now) if step.is_kept or kind != "close"]
             for step in asked:
@@ -538,10 +497,6 @@ def _walk_chain(
                 yield made, None
         press = move_by_skill(asset, part, kind, now, opening=entry.opening)
         yield entry, None if press is None else press.at
-
-
-def _next_stage(cfg: EpisodeCfg) -> int:
-    return 1 + max((entry.stage for entry in cfg.skills if entry.stage is not None), default=-1)
 
 
 def fill_derived_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCfg:

@@ -50,10 +50,12 @@ def task_schema() -> dict[str, Any]:
     """
     schema = _SchemaBuilder()
     root = schema.of_dataclass(EpisodeCfg)
+    choices = {f"override /{group}": _name_schema(group) for group in group_names() if group != "task"}
+    one_override = {"type": "object", "properties": choices, "minProperties": 1, "maxProperties": 1}
     root["properties"]["defaults"] = {
         "type": "array",
         "description": "files that this one builds on: a task's name, {override /object: NAME}, _self_",
-        "items": {"anyOf": [_name_schema("task"), {"const": "_self_"}, _override_schema()]},
+        "items": {"anyOf": [_name_schema("task"), {"const": "_self_"}, one_override]},
     }
     title = "A task of Unlatch; its file begins with the line '# @package _global_'"
     return {"$schema": DIALECT, "title": title, **root, "$defs": dict(sorted(schema.definitions.items()))}
@@ -62,12 +64,6 @@ def task_schema() -> dict[str, Any]:
 def _name_schema(group: str) -> dict[str, Any]:
     """Returns the schema of a name of a group: known names, which editors complete, or any other name."""
     return {"anyOf": [{"enum": option_names(group)}, {"type": "string"}]}
-
-
-def _override_schema() -> dict[str, Any]:
-    """Returns the schema of an entry of a defaults list that chooses a file of another group."""
-    choices = {f"override /{group}": _name_schema(group) for group in group_names() if group != "task"}
-    return {"type": "object", "properties": choices, "minProperties": 1, "maxProperties": 1}
 
 
 class _SchemaBuilder:
@@ -108,8 +104,11 @@ class _SchemaBuilder:
         if isinstance(hint, type) and dataclasses.is_dataclass(hint):
             if hint.__name__ not in self.definitions:
                 self.definitions[hint.__name__] = {}  # a dataclass may contain itself
-                # planner settings have other forms too, see docs/planner_settings.md
-                made = _untyped_schema(hint) if hint is PlannerSettingCfg else self.of_dataclass(hint)
+                made = self.of_dataclass(hint)
+                if hint is PlannerSettingCfg:  # it has other forms too, see docs/planner_settings.md: any value will do
+                    properties: dict[str, Any] = {key: {"description": text} for key, text in field_docs(hint).items()}
+                    properties |= {key: {"description": "of another system; ignored"} for key in IGNORED}
+                    made = {"type": "object", "properties": properties, "additionalProperties": False}
                 self.definitions[hint.__name__] = made
             return {"$ref": f"#/$defs/{hint.__name__}"}
         if isinstance(hint, type) and issubclass(hint, Enum):
@@ -124,11 +123,11 @@ class _SchemaBuilder:
         """Returns the schemas of a catalog's dataclasses, one of which is chosen by the value of a key."""
         branches: list[dict[str, Any]] = []
         for name in catalog.names():
-            cfg_type = _load_cfg_type(catalog, name)
-            if cfg_type is None:
+            try:
+                made = self.of_dataclass(catalog.load(name).cfg_type)
+            except PluginError:  # its plugin is broken
                 continue
             definition = f"{what}_{name}"
-            made = self.of_dataclass(cfg_type)
             made["properties"][key] = {"const": name}
             self.definitions[definition] = {**made, "required": [key]}
             branches.append({"$ref": f"#/$defs/{definition}"})
@@ -139,21 +138,6 @@ def _bounds(limits: Range) -> dict[str, float]:
     """Returns the keywords of a schema for a range of numbers."""
     found = {"exclusiveMinimum" if limits.above else "minimum": limits.low}
     return found if math.isinf(limits.high) else {**found, "maximum": limits.high}
-
-
-def _untyped_schema(cls: type) -> dict[str, Any]:
-    """Returns the keys of a dataclass with any value, and keys of other systems that are ignored."""
-    properties: dict[str, Any] = {key: {"description": text} for key, text in field_docs(cls).items()}
-    properties |= {key: {"description": "of another system; ignored"} for key in IGNORED}
-    return {"type": "object", "properties": properties, "additionalProperties": False}
-
-
-def _load_cfg_type(catalog: Catalog, name: str) -> type | None:
-    """Returns the dataclass of an entry; None if its plugin is broken."""
-    try:
-        return catalog.load(name).cfg_type
-    except PluginError:
-        return None
 
 
 @cache

@@ -145,15 +145,13 @@ def parse_override(text: str) -> Override:
 
 def keep_texts(overrides: Sequence[str], schema: type) -> list[str]:
     """Returns the overrides with quotes around values of keys that hold a text: `out=1e5` is the folder `1e5`."""
-    return [_quote_number(text, schema) for text in overrides]
-
-
-def _quote_number(text: str, schema: type) -> str:
-    key, equals, value = text.partition("=")
-    hint, _ = split_optional(find_type(schema, override_key(text)))
-    if not equals or hint is not str:
-        return text
-    return f"{key}={quote_text(value)}" if isinstance(parse_override(text).value(), int | float) else text
+    kept = []
+    for text in overrides:
+        key, equals, value = text.partition("=")
+        hint, _ = split_optional(find_type(schema, override_key(text)))
+        is_number = equals and hint is str and isinstance(parse_override(text).value(), int | float)
+        kept.append(f"{key}={quote_text(value)}" if is_number else text)
+    return kept
 
 
 def separate_list_overrides(overrides: Sequence[str]) -> tuple[list[str], list[Override]]:

@@ -6,7 +6,7 @@ Dataclasses of the parts are beside the classes that use them.
 from __future__ import annotations
 
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -44,7 +44,7 @@ from unlatch.solver.setting_reader import find_misfit_motions
 from unlatch.tasks.language import FIELDS
 from unlatch.tasks.layout import TABLE, plinth_name
 from unlatch.tasks.stand import GROUND, STAND_PARTS, StandCfg
-from unlatch.tasks.task import GoalCfg, GoalKind, OpennessCfg, RegionCfg, RelationCfg, TaskCfg, order_relations
+from unlatch.tasks.task import GoalKind, TaskCfg, order_relations
 
 MAX_REPLANS = 20
 """Most attempts at a skill after its first one."""
@@ -168,18 +168,22 @@ def check_episode(cfg: EpisodeCfg) -> None:
     _check_stand(cfg)
     check_sensors(cfg, cfg.all_sensors())
     _check_cameras(cfg)
-    keys = entry_keys(cfg.skills, cfg.robot.name)
-    phrasings = {f"{where}.language": skill.language for skill, where in zip(cfg.skills, keys, strict=True)}
+    phrasings = {f"{where}.language": skill.language for skill, where in _skills_with_keys(cfg)}
     for where, texts in {"task.language": cfg.task.language, **phrasings}.items():
         for index, text in enumerate(texts):
             _check_language(text, f"{where}[{index}]")
+
+
+def _skills_with_keys(cfg: EpisodeCfg) -> Iterator[tuple[SkillCfg, str]]:
+    """Returns each entry of the chain with its full key."""
+    return zip(cfg.skills, entry_keys(cfg.skills, cfg.robot.name), strict=True)
 
 
 def hand_notices(cfg: EpisodeCfg) -> list[str]:
     """Returns a line for each planner setting whose motions do not fit the hand of the arm that carries it out."""
     arms = {arm.name: arm for arm in cfg.robot.arms}
     found: list[str] = []
-    for skill, where in zip(cfg.skills, entry_keys(cfg.skills, cfg.robot.name), strict=True):
+    for skill, where in _skills_with_keys(cfg):
         setting = skill.planner_setting  # a search for a layout has none; what an episode derives is not read yet
         if isinstance(setting, PlannerSettingCfg) and not setting.derived and cfg.robot.arms:
             arm = arms.get(skill.arm or "", cfg.robot.arms[0])
@@ -195,7 +199,7 @@ def find_info_files(cfg: EpisodeCfg) -> None:
         ConfigError: There is no such file.
     """
     objects = cfg.all_objects()
-    for skill, where in zip(cfg.skills, entry_keys(cfg.skills, cfg.robot.name), strict=True):
+    for skill, where in _skills_with_keys(cfg):
         given: str | None = getattr(skill, "obj_info_path", None)  # a search for a layout has none
         if given is None:
             continue
@@ -256,14 +260,8 @@ def _check_objects(cfg: EpisodeCfg) -> None:
                 key=f"{where}.rests_on",
             )
         names.append(item.name)
-    places: dict[str, Sequence[RegionCfg | RelationCfg | OpennessCfg | GoalCfg]] = {
-        "regions": cfg.task.regions,
-        "relations": cfg.task.relations,
-        "openness": cfg.task.openness,
-        "goal": cfg.task.goal,
-    }
-    for key, entries in places.items():
-        for index, entry in enumerate(entries):
+    for key in ("regions", "relations", "openness", "goal"):
+        for index, entry in enumerate(getattr(cfg.task, key)):
             _check_known(entry.object, names, f"task.{key}[{index}].object", "an object of this episode")
     for index, entry in enumerate(cfg.task.relations):
         _check_known(entry.of, names, f"task.relations[{index}].of", "an object of this episode")
@@ -286,7 +284,7 @@ def _check_skills(cfg: EpisodeCfg) -> None:
     if not cfg.skills:
         raise ConfigError("skills is empty. Expected at least one entry. Add it.", key="skills")
     objects, arms = list(cfg.all_objects()), [arm.name for arm in cfg.robot.arms]
-    for index, (skill, where) in enumerate(zip(cfg.skills, entry_keys(cfg.skills, cfg.robot.name), strict=True)):
+    for index, (skill, where) in enumerate(_skills_with_keys(cfg)):
         try:
             SKILLS.entry(skill.name)
         except UnknownEntryError as exc:
@@ -323,10 +321,9 @@ def _check_stand(cfg: EpisodeCfg) -> None:
     if not cfg.stand.is_used:
         return
     wanted = [f"task.goal[{i}]" for i, goal in enumerate(cfg.task.goal) if goal.kind is GoalKind.on and goal.of is None]
-    keys = entry_keys(cfg.skills, cfg.robot.name)
     wanted += [
         where
-        for skill, where in zip(cfg.skills, keys, strict=True)
+        for skill, where in _skills_with_keys(cfg)
         if skill.name == "place" and (len(skill.objects) < 2 or getattr(skill, "beside", False))
     ]
     if wanted:

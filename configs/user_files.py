@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +18,7 @@ from unlatch.configs.config_files import load_yaml
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.group_files import yaml_files
 from unlatch.robots.description import RobotCfg
-from unlatch.simcore.errors import ConfigError, UnlatchError, close_matches
+from unlatch.simcore.errors import ConfigError, UnlatchError, close_matches, describe_choices
 from unlatch.simcore.files import path_word, user_path
 from unlatch.solver.scene import axis_name
 from unlatch.solver.setting import HANDS, PART_KEYPOINTS, Origin, PlannerSettingCfg
@@ -157,27 +157,20 @@ def resolve_references(tree: Any) -> Any:
     if not isinstance(tree, dict | list):
         return tree
     try:
-        return _with_resolvers(_resolve(tree, OmegaConf.create(_without_resolvers(tree))))
+        # no text may ask a resolver meanwhile: another text may refer to it
+        plain = _map_texts(tree, lambda text: text.replace("${", _NO_REFERENCE) if _RESOLVER.search(text) else text)
+        return _map_texts(_resolve(tree, OmegaConf.create(plain)), lambda text: text.replace(_NO_REFERENCE, "${"))
     except OmegaConfBaseException:  # a text such as `${` that is no reference
         return tree
 
 
-def _without_resolvers(value: Any) -> Any:
-    """Returns a tree in which no text asks a resolver: another text may refer to it."""
+def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """Returns a tree with every text changed."""
     if isinstance(value, str):
-        return value.replace("${", _NO_REFERENCE) if _RESOLVER.search(value) else value
+        return change(value)
     if isinstance(value, dict):
-        return {key: _without_resolvers(item) for key, item in value.items()}
-    return [_without_resolvers(item) for item in value] if isinstance(value, list) else value
-
-
-def _with_resolvers(value: Any) -> Any:
-    """Returns a tree with the texts that ask resolvers as they were."""
-    if isinstance(value, str):
-        return value.replace(_NO_REFERENCE, "${")
-    if isinstance(value, dict):
-        return {key: _with_resolvers(item) for key, item in value.items()}
-    return [_with_resolvers(item) for item in value] if isinstance(value, list) else value
+        return {key: _map_texts(item, change) for key, item in value.items()}
+    return [_map_texts(item, change) for item in value] if isinstance(value, list) else value
 
 
 def _resolve(raw: Any, node: Any) -> Any:
@@ -243,12 +236,7 @@ _RIGID = "RigidBody"
 
 
 def find_obstacles(setting: PlannerSettingCfg, where: str) -> list[str]:
-    """Returns why no articulation skill can carry out a setting, one line each; empty if one can.
-
-    Args:
-        setting: The setting.
-        where: Its full key, for the lines.
-    """
+    """Returns why no articulation skill can carry out the setting of key `where`, one line each; empty if one can."""
     found = []
     if setting.category_name == _RIGID:
         found.append(f"{where}.category_name: {_RIGID}; open, close and rotate move parts with a joint.")
@@ -262,10 +250,8 @@ def _find_unknown_names(term: Term, where: str) -> list[str]:
     found = []
     for key, name in term.tool_names().items():
         if name not in _TOOL_KEYPOINTS:
-            near = close_matches(name, _TOOL_KEYPOINTS)
-            found.append(
-                f"{where}.{key}: '{name}' is no keypoint of a hand.{near} Keypoints: {_join(_TOOL_KEYPOINTS)}."
-            )
+            choices = describe_choices(name, _TOOL_KEYPOINTS, heading="Keypoints")
+            found.append(f"{where}.{key}: '{name}' is no keypoint of a hand.{choices}")
     for key, name in term.object_names().items():
         if name in PART_KEYPOINTS:
             continue
@@ -275,23 +261,15 @@ def _find_unknown_names(term: Term, where: str) -> list[str]:
             what = "is where a carried object is put down; open, close and rotate carry none."
         else:
             near = close_matches(name, PART_KEYPOINTS)
-            what = (
-                f"is no keypoint that every part has.{near} Keypoints: {_join(PART_KEYPOINTS)}; an articulation.yaml "
-                "may have more."
-            )
+            known = ", ".join(PART_KEYPOINTS)
+            what = f"is no keypoint that every part has.{near} Keypoints: {known}; an articulation.yaml may have more."
         found.append(f"{where}.{key}: '{name}' {what}")
     for key in ("target_axis", "plane_normal"):
         axis = getattr(term, key, None)
         if isinstance(axis, str) and axis_name(axis) not in _AXES:
-            found.append(
-                f"{where}.{key}: '{axis}' is no axis that parts have.{close_matches(axis_name(axis), _AXES)} Axes: "
-                f"{_join(_AXES)}."
-            )
+            choices = describe_choices(axis_name(axis), _AXES, heading="Axes")
+            found.append(f"{where}.{key}: '{axis}' is no axis that parts have.{choices}")
     return found
-
-
-def _join(names: tuple[str, ...]) -> str:
-    return ", ".join(names)
 
 
 def find_settings(tree: Any, where: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -15,17 +15,17 @@ from unlatch.robots.description import GripperCfg
 from unlatch.simcore.errors import SkillError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.success_rules import SuccessRule
-from unlatch.skills.commands import JointMotion, ManipCommand, ManipKind, Phase
+from unlatch.skills.commands import ManipCommand, ManipKind, Phase
 from unlatch.skills.config import SkillCfg, part_acted_on
-from unlatch.skills.context import Displacement, Failure, SkillContext, Views, describe_reach, is_reachable, joint_unit
+from unlatch.skills.context import Displacement, Failure, SkillContext, Views, describe_reach, is_reachable
 from unlatch.skills.skill import Skill
 from unlatch.solver.joint_path import JointPath, PathGeometry, in_part_positions
-from unlatch.solver.path_solver import NO_ENDS, post_poses
+from unlatch.solver.path_solver import NO_ENDS, motion_poses
 from unlatch.solver.plan import KeyframePlan, PlanRequest
 from unlatch.solver.planner import plan_from_grasp, plan_keyframes
 from unlatch.solver.scene import Array, JointGeometry, PlanningScene, Slip, SlipMode
 from unlatch.solver.setting import MOTION_WORDS, FollowJointCfg, PlannerSettingCfg, SuccessMode
-from unlatch.solver.setting_reader import read_motions, read_tool
+from unlatch.solver.setting_reader import read_motions
 
 _CLOSED_WITHIN_M = 2e-3
 _CLOSING_TIME_FACTOR = 1.5
@@ -55,8 +55,6 @@ LED_SHARE = 0.97
 """Largest opening to which a part is led, as a share of its range."""
 _LISTED_LEADS = (1.5, 1.2, 1.05)
 """How far listed motions lead a part, as factors on the displacement that counts as success, the best first."""
-_RELEASE_S = 0.4
-"""Time to open the fingers."""
 
 
 class ArticulationSkill(Skill):
@@ -122,11 +120,7 @@ class ArticulationSkill(Skill):
         self.load_checker()
         self.keyframe_plan = self._in_part_positions(self._plan_motion(rng))
         if not self.keyframe_plan.found:
-            diagnosis = self.keyframe_plan.diagnosis
-            if diagnosis is None:
-                self.fail("plan_infeasible", "The planner found no plan and gave no diagnosis")
-            else:
-                self.fail(diagnosis.code, diagnosis.message, **diagnosis.evidence)
+            self.refuse(self.keyframe_plan)
             return False
         self.commands = self.make_commands(self.keyframe_plan)
         return True
@@ -134,13 +128,8 @@ class ArticulationSkill(Skill):
     def plan_from_grasp(self, *, steps_back: bool = True) -> str | None:
         """Plans on from the present joints and the present grasp: the rest of the part's path, and the step back.
 
-        The plan begins at rest. Fills `commands` as `plan` does.
-
-        Args:
-            steps_back: Whether the plan must have a step back.
-
-        Returns:
-            Why there is no such plan; None if there is one.
+        The plan begins at rest. Fills `commands` as `plan` does. Returns why there is no such plan, with a step back if
+        it `steps_back`; None if there is one.
         """
         problem = self._find_loose_grip()
         if problem is not None:
@@ -281,11 +270,14 @@ class ArticulationSkill(Skill):
             return
         missing = abs(self._arrival() - self.s)
         gained = self._missing - missing
-        if self.has_arrived() or gained < _LEAST_GAIN * missing or not self._may_pull_on():
+        if self.has_arrived() or gained < _LEAST_GAIN * missing:
+            return
+        if not self.is_touched or self._finger_load() >= _PULL_SHARE:
             return
         self._missing = missing
+        low, high = sorted((self.part.openness.closed, self.part.openness.open))
         for share in _EXTENSIONS:
-            target = self._extended_target(share * missing)
+            target = float(np.clip(self.s + np.sign(self._arrival() - self.s) * share * missing, low, high))
             if abs(target - self.s) < _LEAST_EXTENSION * self.part.openness.span:
                 return
             plan = self._plan_on(target, as_held=True)
@@ -299,10 +291,6 @@ class ArticulationSkill(Skill):
     def is_led_again(self) -> bool:
         """Whether the plan grasps and leads the part again later, as a cap that is turned in several turns."""
         return any(command.phase is Phase.follow for command in self.commands[self.executor.index + 1 :])
-
-    def _may_pull_on(self) -> bool:
-        """Whether the fingers touch the part, and press less than a share of what they bear."""
-        return self.is_touched and self._finger_load() < _PULL_SHARE
 
     def _finger_load(self) -> float:
         """Returns the force between fingers and part, as a share of what a finger may bear."""
@@ -326,12 +314,6 @@ class ArticulationSkill(Skill):
         way = min((1.0 + _ARRIVAL_MARGIN) * wanted, max(wanted, 0.5 * (wanted + most)))
         return self.s0 + np.sign(self.follow_to - self.s0) * way
 
-    def _extended_target(self, way: float) -> float:
-        """Returns the joint position to which an extension of a length leads, within the range [rad or m]."""
-        beyond = self.s + np.sign(self._arrival() - self.s) * way
-        low, high = sorted((self.part.openness.closed, self.part.openness.open))
-        return float(np.clip(beyond, low, high))
-
     def _check_target(self) -> None:
         """Raises an error if the code of the skill asks for a position that the joint of the part cannot reach.
 
@@ -344,7 +326,7 @@ class ArticulationSkill(Skill):
         if not is_reachable(joint, target):
             raise SkillError(
                 f"{type(self).__qualname__} leads '{self.part.name}' of '{self.object_name}' to {target:.3g} "
-                f"{joint_unit(joint)}, which its joint cannot reach. Expected {describe_reach(joint)}. Change what "
+                f"{joint.unit}, which its joint cannot reach. Expected {describe_reach(joint)}. Change what "
                 "`default_target` or `follow_to` returns.",
                 target=target,
             )
@@ -424,16 +406,22 @@ class ArticulationSkill(Skill):
         """
         context = self.context
         setting = self.cfg.planner_setting if setting is None else setting
-        scene = self.snapshot(setting)
+        scene, handle = self.snapshot(setting), self.held_part(setting).handle
         scene = scene if s is None or s == self.s else self._scene_at(scene, setting, s)
+        contact_m = PlanRequest.gripper_contact_m
+        if isinstance(scene.joint, PathGeometry) and handle.type is HandleType.knob:
+            contact_m = float(min(handle.size[1:]))  # on a knob that is pressed, the fingers pass its neck
         target = self.follow_to if follow_to is None else follow_to
         led_to = self._end_of_words(setting, scene)
         if led_to is not None:
             setting, target = replace(setting, post_actuation_motions=FollowJointCfg(to=led_to)), led_to
+        arm = context.arm_model
+        if setting.origin.is_peer:
+            from unlatch.solver.peer_settings import read_peer_tool  # few files have such a block
+
+            arm = replace(arm, tool_keypoints=read_peer_tool(setting, arm.tool_keypoints))
         return PlanRequest(
-            arm=replace(context.arm_model, tool_keypoints=read_tool(setting, context.arm_model.tool_keypoints))
-            if setting.origin.is_peer
-            else context.arm_model,
+            arm=arm,
             scene=scene,
             setting=setting,
             q_current=context.arm.q_target if q_current is None else q_current,
@@ -442,7 +430,7 @@ class ArticulationSkill(Skill):
             part_pairs=self.part_pairs(),
             frame_s=context.frame_s,
             gripper_open_m=self._approach_width_of(setting),
-            gripper_contact_m=self._held_opening(scene, setting),
+            gripper_contact_m=contact_m,
             part_speed=self.part_speed,
             grasp_room_m=self._grasp_room_m(setting),
             asset=self.object.asset.instance,
@@ -451,13 +439,6 @@ class ArticulationSkill(Skill):
             slips=tuple(Slip(SlipMode(name)) for name in setting.slips) or self.slips,
             budget=context.budget,
         )
-
-    def _held_opening(self, scene: PlanningScene, setting: PlannerSettingCfg) -> float:
-        """Returns the assumed opening of the fingers on the part; on a knob that is pressed, they pass its neck [m]."""
-        handle = self.held_part(setting).handle
-        if not isinstance(scene.joint, PathGeometry) or handle.type is not HandleType.knob:
-            return PlanRequest.gripper_contact_m
-        return float(min(handle.size[1:]))
 
     def _end_of_words(self, setting: PlannerSettingCfg, scene: PlanningScene) -> float | None:
         """Returns where words of a setting of another system lead a part that is held [rad or m]; None: they fit it.
@@ -472,7 +453,7 @@ class ArticulationSkill(Skill):
         reading = read_motions(setting, scene, self.context.arm_model.tool_keypoints, np.eye(3), opens=self.opens)
         grasp = Pose(np.eye(3), scene.keypoint("articulated_object_head"))
         ends = self.listed_ends()[1]
-        return float(post_poses(grasp, setting.listed_post_motions, scene, reading, ends=ends).s[-1])
+        return float(motion_poses(grasp, setting.listed_post_motions, scene, reading, ends=ends).s[-1])
 
     def listed_ends(self) -> tuple[tuple[float, float], ...]:
         """Returns where the motions listed by a setting of another system end, tried in order [rad or m].
@@ -588,31 +569,12 @@ class ArticulationSkill(Skill):
         """Whether `update_art_joint` holds the joint in the next frame."""
         return True
 
-    def motion_commands(
-        self, plan: KeyframePlan, segment_kind: str, kind: ManipKind, phase: Phase, *, gripper_m: float | None = None
-    ) -> list[ManipCommand]:
-        """Returns motion commands for the segments of one kind."""
-        return [
-            ManipCommand(
-                kind,
-                segment.T_base_ee_end,
-                phase,
-                motion=JointMotion(segment.q, s=segment.s, gripper_m=gripper_m, flows=segment.flows),
-            )
-            for segment in plan.segments
-            if segment.kind == segment_kind
-        ]
-
     def grasp_commands(
         self, plan: KeyframePlan, width_m: float, *, held: Sequence[ManipCommand], T_base_release: Pose
     ) -> list[ManipCommand]:
-        """Returns the commands to approach with open fingers, grasp, act, release and step back.
+        """Returns the commands to approach with fingers open by a width [m], grasp, act, release and step back.
 
-        Args:
-            plan: The motions to and from the part.
-            width_m: Opening of the fingers on the approach and the retreat [m].
-            held: Commands between grasp and release.
-            T_base_release: Pose of the ee frame at the release, arm's base frame.
+        `held` are the commands between the grasp and the release, which is at a pose of the ee frame.
         """
         T_base_grasp = plan.keyframes[plan.contact_pose_index].T_base_ee
         close, release = ManipKind.close_gripper, ManipKind.open_gripper
@@ -627,14 +589,7 @@ class ArticulationSkill(Skill):
             self.allow_contact(plan, touching=True),
             ManipCommand(close, T_base_grasp, Phase.grasp, dwell_frames=frames(closing_s), until_rest=True),
             *held,
-            ManipCommand(
-                release,
-                T_base_release,
-                Phase.release,
-                dwell_frames=frames(_RELEASE_S),
-                until_rest=True,
-                params={"width_m": width_m},
-            ),
+            self.release_command(T_base_release, width_m),
             *self.motion_commands(plan, "retreat", release, Phase.retreat, gripper_m=width_m),
         ]
 

@@ -14,13 +14,14 @@ from unlatch.objects.carrying_conditions import ObjectPoses
 from unlatch.objects.scene_object import SceneObject
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.solids import Solids
-from unlatch.skills.commands import JointMotion, ManipCommand, ManipKind, Phase
+from unlatch.skills.commands import ManipCommand
 from unlatch.skills.config import SkillCfg
 from unlatch.skills.context import Failure, SkillContext, Views
 from unlatch.skills.skill import Skill
 from unlatch.skills.strategies.free_objects import Obstacle
 from unlatch.solver.plan import KeyframePlan
 from unlatch.solver.scene import ArmModel, JointGeometry, PlanningScene
+from unlatch.solver.term_kinds import FrameAxisParallel
 
 Array = np.ndarray
 
@@ -48,9 +49,17 @@ class SurroundingRegion(NamedTuple):
     """The object that it belongs to."""
 
 
-def _is_in_box(point: Array, box: Array) -> bool:
-    """Returns whether a point (3,) is in a box, (2, 3) lower and upper corner, or a little above it [m]."""
-    return bool(np.all(point >= box[0]) and np.all(point <= box[1] + [0.0, 0.0, _NEAR_M]))
+def seen_region(item: SceneObject, region: Region) -> Pose:
+    """Returns the pose of a region of an object where the planner sees it, world frame."""
+    T_world_link = item.pose_error.estimate_frame(item.body.root_pose(), item.body.link_pose(region.link))
+    return T_world_link @ region.T_link_region
+
+
+def world_axis(start: str, end: str, tolerance_rad: float, axis: list[float]) -> FrameAxisParallel:
+    """Returns the term that leads the line between two keypoints of hand and object along an axis, world frame."""
+    return FrameAxisParallel(
+        start, end, tolerance_rad, target_axis=axis, target_axis_frame="world", target_inner_product=1
+    )
 
 
 class InHandSkill(Skill):
@@ -165,7 +174,7 @@ class CarryingSkill(InHandSkill):
                 return True
             refused = plan
         if refused is not None:
-            self._note_refusal(refused)
+            self.refuse(refused)
         return False
 
     def unmet_condition(self) -> Failure | None:
@@ -192,14 +201,12 @@ class CarryingSkill(InHandSkill):
         """Returns the region of another object in which the object is; None if it stands free."""
         middle = self.T_world_object @ self.object.asset.bounds_obj.mean(axis=0)
         for name, item in self.context.objects.items():
-            if name == self.object_name or not _is_in_box(middle, item.body.aabb()):
+            low, high = item.body.aabb()
+            if name == self.object_name or np.any(middle < low) or np.any(middle - high > [0.0, 0.0, _NEAR_M]):
                 continue
             for region in item.asset.regions.values():
                 if region.kind is RegionKind.inside:
-                    T_world_link = item.pose_error.estimate_frame(
-                        item.body.root_pose(), item.body.link_pose(region.link)
-                    )
-                    T = T_world_link @ region.T_link_region
+                    T = seen_region(item, region)
                     if region.holds(T.inverse() @ middle):
                         return SurroundingRegion(region, T, name)
         return None
@@ -248,11 +255,6 @@ class CarryingSkill(InHandSkill):
         low, high = self.object.asset.bounds_obj
         return 0.5 * float(np.linalg.norm((high - low)[:2]))
 
-    def object_keypoints_world(self) -> dict[str, Array]:
-        """Returns the keypoints (3,) of the object in the world, where the planner sees it [m]."""
-        points = self.object.asset.articulation.keypoints
-        return {name: self.T_world_object @ point.xyz for name, point in points.items()}
-
     def arm_with_object(self) -> ArmModel:
         """Returns the arm with the keypoints of the object in its hand as further tool keypoints.
 
@@ -268,27 +270,3 @@ class CarryingSkill(InHandSkill):
         """Returns the pairs of links that may touch: each finger with the object."""
         label = self.object.body.label(-1)
         return frozenset((finger, label) for finger in self.context.arm.cfg.gripper.finger_links)
-
-    def _note_refusal(self, plan: KeyframePlan) -> None:
-        """Keeps a refusal as the plan of the skill, and its diagnosis as the failure."""
-        self.keyframe_plan = plan
-        if plan.diagnosis is None:
-            self.fail("plan_infeasible", "The planner found no plan and gave no diagnosis")
-        else:
-            self.fail(plan.diagnosis.code, plan.diagnosis.message, **plan.diagnosis.evidence)
-
-    def motions(
-        self, segment_kind: str, kind: ManipKind, phase: Phase, *, gripper_m: float | None
-    ) -> list[ManipCommand]:
-        """Returns the motion commands for the segments of one kind of the plan."""
-        plan = self.keyframe_plan
-        return [
-            ManipCommand(
-                kind,
-                each.T_base_ee_end,
-                phase,
-                motion=JointMotion(each.q, s=each.s, gripper_m=gripper_m, flows=each.flows),
-            )
-            for each in (() if plan is None else plan.segments)
-            if each.kind == segment_kind
-        ]

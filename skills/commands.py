@@ -96,11 +96,6 @@ class JointMotion:
     def __len__(self) -> int:
         return len(self.q)
 
-    def begun_at(self, q: Array) -> JointMotion:
-        """Returns the motion with its start moved to joints (n,) [rad] and its end kept; a single row is unchanged."""
-        left = np.linspace(1.0, 0.0, len(self.q))[:, None] if len(self.q) > 1 else np.zeros((1, 1))
-        return replace(self, q=self.q + left * (q - self.q[:1]))
-
 
 @dataclass(frozen=True)
 class ManipCommand:
@@ -150,21 +145,15 @@ class ManipCommand:
 
         The first one is repeated where the motion is shorter. `widest_m` is the largest opening of the gripper.
         """
-        widths_m = self._widths(widest_m)
-        return None if widths_m is None else widths_m[np.maximum(np.arange(count) - count + len(widths_m), 0)]
-
-    def opening(self, row: int, count: int, widest_m: float) -> float | None:
-        """Returns `openings(count, widest_m)[row]`; None: it stays as it is."""
-        widths_m = self._widths(widest_m)
-        return None if widths_m is None else float(widths_m[max(row - count + len(widths_m), 0)])
-
-    def _widths(self, widest_m: float) -> Array | None:
-        """Returns the openings (N,) of the gripper in the last rows of its motion [m]; None: it stays as it is."""
         if self.motion is not None and self.motion.gripper_m is not None:
-            return np.atleast_1d(self.motion.gripper_m)
-        if self.kind is ManipKind.open_gripper:
-            return np.array([float(self.params.get("width_m", widest_m))])
-        return np.zeros(1) if self.kind is ManipKind.close_gripper else None
+            widths_m = np.atleast_1d(self.motion.gripper_m)
+        elif self.kind is ManipKind.open_gripper:
+            widths_m = np.array([float(self.params.get("width_m", widest_m))])
+        elif self.kind is ManipKind.close_gripper:
+            widths_m = np.zeros(1)
+        else:
+            return None
+        return widths_m[np.maximum(np.arange(count) - count + len(widths_m), 0)]
 
     def as_tuple(self) -> tuple[Array, Array, str, dict[str, Any]]:
         """`(p (3,), quat_wxyz (4,), name, params)` in the arm's base frame: the form that other systems use."""
@@ -279,9 +268,9 @@ class CommandExecutor:
             if motion is not None and len(motion):
                 path, frame = motion.q, min(self._frame, len(motion) - 1)
                 self._q = path[frame]
-            opening_m = command.opening(frame, len(path), self._arm.cfg.gripper.max_width_m)
-            if opening_m is not None:
-                self._gripper_m = opening_m
+            openings_m = command.openings(len(path), self._arm.cfg.gripper.max_width_m)
+            if openings_m is not None:
+                self._gripper_m = float(openings_m[frame])
             self._frame += 1
             self._openings_m.append(self._arm.gripper_opening_m)
             self._q_before = self._arm.q_read
@@ -314,8 +303,11 @@ class CommandExecutor:
         self._apply_planner_commands()
         command = self.current
         if self._is_ended and command is not None and command.motion is not None:
-            self._commands[self.index] = replace(command, motion=command.motion.begun_at(self._q))
-            self._is_ended = False
+            q = command.motion.q
+            left = np.linspace(1.0, 0.0, len(q))[:, None] if len(q) > 1 else np.zeros((1, 1))
+            # the start moves to where the arm is, the end stays; a single row is unchanged
+            begun = replace(command.motion, q=q + left * (self._q - q[:1]))
+            self._commands[self.index], self._is_ended = replace(command, motion=begun), False
 
     def extend(self, commands: Sequence[ManipCommand]) -> list[ManipCommand]:
         """Replaces the commands after the current one; returns all commands."""

@@ -128,7 +128,8 @@ class SkillCfg:
         if not self.strategies:
             return [self]
         ranked = [StrategyCfg(self.strategy, self.planner_setting), *self.strategies]
-        ranked.sort(key=lambda strategy: self._rank_strategy(strategy.name))
+        words = [*self.order, ""]  # every name begins with the last one
+        ranked.sort(key=lambda each: next(place for place, word in enumerate(words) if each.name.startswith(word)))
         return [
             replace(
                 self,
@@ -138,9 +139,6 @@ class SkillCfg:
             )
             for strategy in ranked
         ]
-
-    def _rank_strategy(self, strategy: str) -> int:
-        return next((i for i, name in enumerate(self.order) if strategy.startswith(name)), len(self.order))
 
 
 def fill_objects(chain: Sequence[SkillCfg]) -> list[SkillCfg]:
@@ -166,17 +164,13 @@ def stages_of(chain: Sequence[SkillCfg]) -> list[StageSequences]:
     Neighbours with the same `stage` number form a stage; every other entry is its own stage.
     """
     stages: list[StageSequences] = []
-    numbered = groupby(range(len(chain)), key=lambda index: (chain[index].stage, _stage_or_own(chain, index)))
-    for _, indices in numbered:
+    stage_numbers = [(entry.stage, index if entry.stage is None else -1) for index, entry in enumerate(chain)]
+    for _, indices in groupby(range(len(chain)), key=stage_numbers.__getitem__):
         sequences: dict[str | None, list[int]] = {}
         for index in indices:
             sequences.setdefault(chain[index].arm, []).append(index)
         stages.append(list(sequences.values()))
     return stages
-
-
-def _stage_or_own(chain: Sequence[SkillCfg], index: int) -> int:
-    return index if chain[index].stage is None else -1
 
 
 @dataclass

@@ -67,12 +67,9 @@ class Press:
 def choose_press(gripper: GripperCfg, load_n: float) -> Press:
     """Returns the force with which fingertips press to drag a load by friction.
 
-    One contact presses: its friction `friction * force` carries `SAFETY_FACTOR` times the load. It carries less,
-    down to `_LEAST_SAFETY` times, where the hand would else press harder than its fingers bear.
-
-    Args:
-        gripper: The hand. The friction of a contact is the product of its pads' and `OBJECT_FRICTION`.
-        load_n: Force along the face that moves the part [N].
+    One contact presses: its friction `friction * force` carries `SAFETY_FACTOR` times the load, the force along the
+    face that moves the part [N]. It carries less, down to `_LEAST_SAFETY` times, where the hand would else press harder
+    than its fingers bear. The friction of a contact is the product of the pads' and `OBJECT_FRICTION`.
     """
     friction, most_n = gripper.friction * OBJECT_FRICTION, _LIMIT_SHARE * gripper.finger_force_limit_n
     wanted = max(LEAST_PRESS_N, SAFETY_FACTOR * load_n / friction)
@@ -83,7 +80,7 @@ def press_of_setting(
     asset: ObjectAsset, part: Part, setting: PlannerSettingCfg, gripper: GripperCfg, *, opens: bool
 ) -> Press:
     """Returns the force with which fingertips press to drag a part as a setting says; see `choose_press`."""
-    point = pressed_point(part, setting)
+    point = part.keypoint(SPOT).xyz + np.array(setting.keypoint_shifts.get(SPOT, (0.0, 0.0, 0.0)))
     along_n = steady_load(asset, part, opens=opens) / _lever_of(asset, part, point)
     return replace(choose_press(gripper, drag_load(asset, part, point, opens=opens)), along_n=along_n)
 
@@ -101,20 +98,12 @@ def _lever_of(asset: ObjectAsset, part: Part, point: Array) -> float:
     return max(lever_m(asset.model, part, point), 1e-3)
 
 
-def pressed_point(part: Part, setting: PlannerSettingCfg) -> Array:
-    """Returns the (3,) point of the part's link on which the fingertips press [m]."""
-    return part.keypoint(SPOT).xyz + np.array(setting.keypoint_shifts.get(SPOT, (0.0, 0.0, 0.0)))
-
-
 def press_torques(arm: ArmModel, q: Array, forces: Array) -> Array:
     """Returns (T, n) joint torques with which the fingertips press [N m].
 
-    Args:
-        arm: The arm as the planner sees it.
-        q: (T, n) joints [rad].
-        forces: (T, 3) forces of the fingertips on the face, base frame [N].
+    They are at joints q (T, n) [rad], and have forces (T, 3) on the face, base frame [N].
     """
-    tip = _fingertips(arm)
+    tip = arm.tool_keypoints["tool_tip"]
     torques = []
     for joints, force in zip(q, forces, strict=True):
         J = arm.kinematics.jacobian(joints)
@@ -140,7 +129,9 @@ def drag_commands(skill: ArticulationSkill, plan: KeyframePlan, press: Press) ->
     """Returns the commands to approach a face, press on it, drag the part, let go and step back."""
     arm, close = skill.context.arm_model, ManipKind.close_gripper
     stiffness = np.array(skill.context.arm.cfg.stiffness)
-    ramp = _smooth_ramp(skill.context.frames(_RAMP_S))[:, None]  # (F, 1)
+    frames = skill.context.frames(_RAMP_S)
+    x = np.arange(1, frames + 1)[:, None] / frames
+    ramp = x * x * (3.0 - 2.0 * x)  # (F, 1), from near 0 to 1, slowly at both ends
     touches_already = not any(segment.kind == "approach" for segment in plan.segments)
     pressing: list[ManipCommand] = []
     for segment in plan.segments:
@@ -165,8 +156,7 @@ def fingertips_on_part(skill: ArticulationSkill) -> Array:
     arm, model = skill.context.arm, skill.context.arm_model
     T_world_ee = arm.T_world_base @ model.kinematics.pose(arm.q_read)
     T_world_link = skill.object.seen_frames(skill.part.name)["link"]
-    place: Array = T_world_link.inverse() @ (T_world_ee @ _fingertips(model))
-    return place
+    return T_world_link.inverse() @ (T_world_ee @ model.tool_keypoints["tool_tip"])
 
 
 def slide_on_face(setting: PlannerSettingCfg, moved: Array) -> float:
@@ -185,14 +175,3 @@ def _press_forces(skill: ArticulationSkill, segment: Segment, press: Press) -> A
     along = joint.axis if joint.prismatic else unit(np.cross(joint.axis, spot - joint.origin))
     force = press.force_n * inward + press.along_n * np.sign(segment.s[-1] - segment.s[0]) * along
     return np.array([joint.motion(float(s) - scene.s)[0] @ force for s in segment.s])
-
-
-def _fingertips(arm: ArmModel) -> Array:
-    """Returns the (3,) point of closed fingertips, ee frame [m]."""
-    return arm.tool_keypoints["tool_tip"]
-
-
-def _smooth_ramp(frames: int) -> Array:
-    """Returns (frames,) numbers that rise from near 0 to 1, slowly at both ends."""
-    x = np.arange(1, frames + 1) / frames
-    return x * x * (3.0 - 2.0 * x)

@@ -83,19 +83,20 @@ class GraspingSkill(ArticulationSkill):
         """See `Skill.plan`; fails at once for a knob that is too wide for the fingers."""
         if self.cfg.planner_setting.drags:
             return self._plan_drag(rng)
-        wide_m = self._knob_width_m()
-        if wide_m is None:
-            return super().plan(rng)
-        opening_m = self.context.arm.cfg.gripper.max_width_m
-        if wide_m + 2.0 * _FINGER_GAP_M > opening_m:
-            self.fail(
-                "plan_infeasible",
-                f"The hand is too small for '{self.part.name}'. Take another robot or a smaller object. The part is "
-                f"{1e3 * wide_m:.0f} mm across where it is narrowest, the hand opens by {1e3 * opening_m:.0f} mm",
-                width_m=wide_m,
-                opening_m=opening_m,
-            )
-            return False
+        is_elsewhere = self.closed_gripper or self.cfg.planner_setting.keypoint_shifts
+        if not is_elsewhere and self.held_part().handle.type is HandleType.knob:
+            wide_m = float(min(self.held_part().handle.size[1:]))
+            opening_m = self.context.arm.cfg.gripper.max_width_m
+            if wide_m + 2.0 * _FINGER_GAP_M > opening_m:
+                self.fail(
+                    "plan_infeasible",
+                    f"The hand is too small for '{self.part.name}'. Take another robot or a smaller object. The part "
+                    f"is {1e3 * wide_m:.0f} mm across where it is narrowest, the hand opens by "
+                    f"{1e3 * opening_m:.0f} mm",
+                    width_m=wide_m,
+                    opening_m=opening_m,
+                )
+                return False
         return super().plan(rng)
 
     def _plan_drag(self, rng: np.random.Generator) -> bool:
@@ -143,13 +144,6 @@ class GraspingSkill(ArticulationSkill):
         from unlatch.skills.dragging import press_of_setting
 
         return press_of_setting(asset, part, cfg.planner_setting, gripper, opens=cls.opens is not False).force_n
-
-    def _knob_width_m(self) -> float | None:
-        """Returns the smallest width of the knob to hold [m]; None if the part is held elsewhere."""
-        if self.closed_gripper or self.cfg.planner_setting.keypoint_shifts:
-            return None
-        handle = self.held_part().handle
-        return float(min(handle.size[1:])) if handle.type is HandleType.knob else None
 
     def default_target(self) -> float:
         """Returns a position a fifth beyond the threshold: it makes up for slip of the grasp and lag of the arm."""
@@ -202,10 +196,7 @@ class GraspingSkill(ArticulationSkill):
     ) -> TurningPlan:
         """Returns a plan that turns the part in as many turns as the wrist needs; each has its own grasp.
 
-        Args:
-            rng: Stream of the planner.
-            least_rad: Smallest turn that is tried [rad].
-            budget: How much each turn is tried; None = the budget of the skill.
+        Each turn has the given budget, or else that of the skill, and is at least `least_rad` [rad].
         """
         settings, budget = self._settings_by_strategy, budget or self.context.budget
 
@@ -239,15 +230,12 @@ class GraspingSkill(ArticulationSkill):
         commands = self.grasp_commands(plan, width_m, held=led, T_base_release=plan.keyframes[-1].T_base_ee)
         if not slowly:
             return commands
-        grasp = next(index for index, command in enumerate(commands) if command.phase is Phase.grasp)
-        return [*commands[:grasp], self._close_slowly(plan, width_m), *commands[grasp:]]
-
-    def _close_slowly(self, plan: KeyframePlan, width_m: float) -> ManipCommand:
-        """Returns the command to close fingers that are open by `width_m` [m] at a share of their speed."""
-        grasp, speed_m_s = plan.keyframes[plan.contact_pose_index], self.context.arm.cfg.gripper.max_speed_m_s
+        contact, speed_m_s = plan.keyframes[plan.contact_pose_index], self.context.arm.cfg.gripper.max_speed_m_s
         count = self.context.frames(0.5 * width_m / (_SLOW_SHARE * speed_m_s))
-        motion = JointMotion(np.tile(grasp.q, (count, 1)), gripper_m=np.linspace(width_m, 0.0, count))
-        return ManipCommand(ManipKind.close_gripper, grasp.T_base_ee, Phase.grasp, motion=motion)
+        motion = JointMotion(np.tile(contact.q, (count, 1)), gripper_m=np.linspace(width_m, 0.0, count))
+        closing = ManipCommand(ManipKind.close_gripper, contact.T_base_ee, Phase.grasp, motion=motion)
+        grasp = next(index for index, command in enumerate(commands) if command.phase is Phase.grasp)
+        return [*commands[:grasp], closing, *commands[grasp:]]
 
     def check_frame(self) -> None:
         """Checks while the part is led that the fingers have grasped it, and then that they keep touching it."""
@@ -261,16 +249,19 @@ class GraspingSkill(ArticulationSkill):
         if not self._failures:
             self.lead_on()
 
+    def _count_contact(self, *, touching: bool) -> bool:
+        """Counts the frames without a finger on the part; returns whether this one is the first in which it is led."""
+        is_first = self._follow_index != self.executor.index
+        self._follow_index = self.executor.index
+        self._has_met = touching or (self._has_met and not is_first)
+        self._lost_frames = 0 if touching else 1 if is_first else self._lost_frames + 1
+        return is_first
+
     def _check_held(self) -> None:
         """Checks that the fingers have grasped the part, and then that they keep touching it."""
         s, expected, touching = self.s, self.executor.expected_s, self.is_touched
-        if self._follow_index != self.executor.index:  # the first frame after the fingers closed
-            self._follow_index, self._lost_frames = self.executor.index, 0
-            self._has_met = False
-            if not self.closed_gripper and not self.extensions:
-                self._check_grasp(touching=touching)
-        self._has_met = self._has_met or touching
-        self._lost_frames = 0 if touching else self._lost_frames + 1
+        if self._count_contact(touching=touching) and not self.closed_gripper and not self.extensions:
+            self._check_grasp(touching=touching)
         not_met_yet = self.closed_gripper and not self._has_met
         is_empty = not self.closed_gripper and self.context.arm.gripper_opening_m < EMPTY_GRIPPER_M
         lost_s = 0.0 if is_empty else _MEETS_S if self.closed_gripper else _LOST_S
@@ -304,12 +295,9 @@ class GraspingSkill(ArticulationSkill):
         """Checks that the fingertips touch the face that they drag, and stay at their spot on it."""
         from unlatch.skills.dragging import LIFTED_S, MOST_SLID_M, fingertips_on_part, slide_on_face
 
-        touching, place = self.is_touched, fingertips_on_part(self)
-        if self._follow_index != self.executor.index:
-            self._follow_index, self._lost_frames, self._has_met = self.executor.index, 0, False
+        place = fingertips_on_part(self)
+        if self._count_contact(touching=self.is_touched):
             self._pressed_place = place
-        self._has_met = self._has_met or touching
-        self._lost_frames = 0 if touching else self._lost_frames + 1
         slid_m = slide_on_face(self.cfg.planner_setting, place - self._pressed_place)
         evidence = {"s": self.s, "expected": self.executor.expected_s, "slid_m": slid_m}
         if self._lost_frames >= self.context.frames(LIFTED_S):

@@ -29,25 +29,22 @@ _LEAST_LEVER_M = 1e-3
 def grip_force(gripper: GripperCfg, load_n: float) -> float:
     """Returns the force with which a hand grips a part [N].
 
-    It lies between `least_force_n` and `grip_force_n` of the hand. A heavier load gets `grip_force_n`.
-
-    Args:
-        gripper: The hand. The friction of a contact is the product of its pads' and `OBJECT_FRICTION`. A friction that
-            is drawn by randomization is not known when the force is chosen.
-        load_n: Force at the handle that moves the part, see `handle_load` [N].
+    It lies between `least_force_n` and `grip_force_n` of the hand. A heavier load, see `handle_load` [N], gets
+    `grip_force_n`. The friction of a contact is the product of the pads' and `OBJECT_FRICTION`. A friction that is
+    drawn by randomization is not known when the force is chosen.
     """
     friction = gripper.friction * OBJECT_FRICTION
     return gripper.commanded_force(SAFETY_FACTOR * load_n / (2.0 * friction))
 
 
 def load_of(asset: ObjectAsset, part: str | None) -> float:
-    """Returns the load of a hand that moves a part, or that carries the whole object if `part` is None [N]."""
-    return carried_load(asset) if part is None else handle_load(asset, asset.articulation.part(part))
+    """Returns the load of a hand that moves a part or, if `part` is None, carries the whole object [N].
 
-
-def carried_load(asset: ObjectAsset) -> float:
-    """Returns the force that carries a free object: its weight, and its inertia at `CARRYING_M_S2` [N]."""
-    return asset.mass_kg * (_GRAVITY_M_S2 + CARRYING_M_S2)
+    An object is carried by its weight, and its inertia at `CARRYING_M_S2`.
+    """
+    if part is None:
+        return asset.mass_kg * (_GRAVITY_M_S2 + CARRYING_M_S2)
+    return handle_load(asset, asset.articulation.part(part))
 
 
 def handle_load(asset: ObjectAsset, part: Part) -> float:
@@ -55,14 +52,16 @@ def handle_load(asset: ObjectAsset, part: Part) -> float:
 
     It is `joint_load` at the lever of the handle, the force that opens a catch or gasket, and that which presses a
     childproof cap down.
-
-    Args:
-        asset: The object.
-        part: The part that is gripped.
     """
     T_root_joint, axis = _find_axis(asset, part)
-    sliding = asset.model.joints[part.joint].kind == "prismatic"
-    lever_m = 1.0 if sliding else _find_lever(asset, part, T_root_joint.p, axis)
+    lever_m = 1.0
+    if asset.model.joints[part.joint].kind != "prismatic":
+        # the distance from the axis at which the fingers press: on a knob, at half its width
+        head = part.keypoint("articulated_object_head")
+        links = {"link": part.link, "base": part.base, "obj": asset.model.root}
+        T_root_frame = asset.model.link_pose(links[head.frame], asset.articulation.closed_positions())
+        away_m = _measure_distance_to_axis(T_root_frame @ head.xyz, T_root_joint.p, axis)
+        lever_m = max(away_m, 0.5 * float(min(part.handle.size[1:])), _LEAST_LEVER_M)
     load_n = joint_load(asset, part) / lever_m + part.peak_opening_force_n
     if asset.articulation.mechanisms:
         from unlatch.skills.mechanism_steps import press_load
@@ -75,11 +74,8 @@ def joint_load(asset: ObjectAsset, part: Part) -> float:
     """Returns the effort at the joint that moves a part as fast as the planner moves it [N m or N].
 
     It is the sum of the dry friction and the damping of the joint, the weight along its motion, and the part's inertia.
-    Friction, damping, mass and inertia are those of the object's files.
-
-    Args:
-        asset: The object. The weight of a hinged part counts where its lever is longest.
-        part: The part that moves.
+    Friction, damping, mass and inertia are those of the object's files. The weight of a hinged part counts where its
+    lever is longest.
     """
     joint = asset.model.joints[part.joint]
     T_root_joint, axis = _find_axis(asset, part)
@@ -118,18 +114,6 @@ def _find_axis(asset: ObjectAsset, part: Part) -> tuple[Pose, np.ndarray]:
     model, joint = asset.model, asset.model.joints[part.joint]
     T_root_joint: Pose = model.link_pose(joint.child, asset.articulation.closed_positions())
     return T_root_joint, T_root_joint.rotate(joint.axis / np.linalg.norm(joint.axis))
-
-
-def _find_lever(asset: ObjectAsset, part: Part, origin: np.ndarray, axis: np.ndarray) -> float:
-    """Returns the distance from the axis at which the fingers press [m].
-
-    Fingers on a knob press at half its width.
-    """
-    head = part.keypoint("articulated_object_head")
-    links = {"link": part.link, "base": part.base, "obj": asset.model.root}
-    T_root_frame: Pose = asset.model.link_pose(links[head.frame], asset.articulation.closed_positions())
-    half_width_m = 0.5 * float(min(part.handle.size[1:]))
-    return max(_measure_distance_to_axis(T_root_frame @ head.xyz, origin, axis), half_width_m, _LEAST_LEVER_M)
 
 
 def _measure_distance_to_axis(point: np.ndarray, origin: np.ndarray, axis: np.ndarray) -> float:

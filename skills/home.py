@@ -75,11 +75,10 @@ class Home(InHandSkill):
                 budget=context.budget,
                 pace=CARRYING_PACE if self._carries else 1.0,
             )
-        self.keyframe_plan = plan
-        if plan.diagnosis is not None:
-            self.fail(plan.diagnosis.code, plan.diagnosis.message, **plan.diagnosis.evidence)
+        if not plan.found:
+            self.refuse(plan)
             return False
-        (way,) = plan.segments
+        self.keyframe_plan, (way,) = plan, plan.segments
         q = np.vstack([way.q, np.repeat(way.q[-1:], context.frames(_STILL_S), axis=0)])
         self.commands = [ManipCommand(ManipKind.joint_ctrl, way.T_base_ee_end, Phase.transit, motion=JointMotion(q))]
         return True

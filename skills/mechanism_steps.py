@@ -87,28 +87,20 @@ def held_by(articulation: Articulation, model: UrdfModel, part: Part, positions:
 
     A latch holds only a part that is in its play.
     """
-    unmet = []
-    for condition in conditions_of(articulation, part.joint):
-        is_in = _is_in(articulation, model, condition.joint, positions[condition.joint])
-        if (condition.while_moving or is_in) and not condition.holds(
-            positions[condition.by], *rest_of(articulation, model, condition.by)
-        ):
-            unmet.append(condition)
-    return unmet
-
-
-def play_of(articulation: Articulation, joint: str) -> float:
-    """Returns the largest play of the mechanisms that hold a joint [rad or m]; 0 if none does."""
-    plays = (
-        float(getattr(each, "play", 0.0)) for each in articulation.mechanisms.values() if joint in each.held_joints
-    )
-    return max(plays, default=0.0)
+    return [
+        condition
+        for condition in conditions_of(articulation, part.joint)
+        if (condition.while_moving or _is_in(articulation, model, condition.joint, positions[condition.joint]))
+        and not condition.holds(positions[condition.by], *rest_of(articulation, model, condition.by))
+    ]
 
 
 def _is_in(articulation: Articulation, model: UrdfModel, joint: str, position: float) -> bool:
-    """Returns whether a joint at a position [rad or m] is closed, up to the play of what holds it."""
+    """Returns whether a joint at a position [rad or m] is closed, up to the largest play of what holds it."""
     closed, _ = closed_position(joint, parts=articulation.joint_ranges(), model=model)
-    return abs(position - closed) <= _OUT_OF_PLAY * play_of(articulation, joint)
+    holding = (each for each in articulation.mechanisms.values() if joint in each.held_joints)
+    play = max((float(getattr(each, "play", 0.0)) for each in holding), default=0.0)
+    return abs(position - closed) <= _OUT_OF_PLAY * play
 
 
 def place_beyond(articulation: Articulation, model: UrdfModel, condition: Condition) -> float:
@@ -193,13 +185,10 @@ def pressed_positions(asset: ObjectAsset, part: Part) -> dict[str, float]:
 
 def press_load(asset: ObjectAsset, part: Part) -> float:
     """Returns the force of the springs that a hand presses down while it turns a part [N]; 0 for most parts."""
-    model, load = asset.model, 0.0
-    if not asset.articulation.mechanisms:
-        return load
-    pressed = pressed_positions(asset, part)
-    for name, place in pressed.items():
+    load = 0.0
+    for name, place in pressed_positions(asset, part).items():
         if (spring := spring_at(name, asset.articulation.mechanisms)) is not None:
-            joint = model.joints[name]
+            joint = asset.model.joints[name]
             load += spring.stiffness * abs(min(max(place, joint.lower), joint.upper) - spring.rest)
     return load
 
@@ -215,15 +204,8 @@ def joint_path(
 ) -> JointPath | None:
     """Returns how joints move while a hand that holds one part leads a part; None: only that of the part moves.
 
-    Joints that hold the part move first, and then stay as they are. Joints that follow it move with it.
-
-    Args:
-        articulation: The annotation.
-        model: The URDF.
-        part: The part that is led.
-        held: The part that the hand holds.
-        positions: Present positions of all joints.
-        free: Whether nothing is to be moved first.
+    Joints that hold the part move first, unless it is `free`, and then stay as they are. Joints that follow it move
+    with it. `positions` are the present ones of all joints.
     """
     s, joint, sign = positions[part.joint], model.joints[part.joint], part.openness.sign
     led = {each.name for each in model.joints_above(held.link)}
@@ -238,64 +220,38 @@ def joint_path(
         return None
     limits = (joint.lower, joint.upper) if joint.lower < joint.upper else (s - math.tau, s + math.tau)
     far, near = (max(limits), min(limits)) if sign > 0.0 else (min(limits), max(limits))
+    way: tuple[float, ...] = (near, far)
+    moved: dict[str, tuple[float, ...]]
     if first:
-        way, moved = _way_with_release(articulation, model, part, positions, first, far)
+        speed = _usual_speed(model, part.joint)
+        length = max(abs(to - positions[name]) / _usual_speed(model, name) * speed for name, to in first.items())
+        way = (s - sign * length, s, *(s + sign * share * abs(far - s) for share in _RETURN_SHARES), far)
+        moved = {part.joint: (s, *way[1:])}
+        # a sprung lever is led back while the part moves on: let go, it would snap back
+        kept = {each.by for each in conditions_of(articulation, part.joint) if each.while_moving}
+        for name, to in first.items():
+            is_led_back = name not in kept and _has_spring(articulation, name)
+            moved[name] = (positions[name], to, to, *((positions[name] if is_led_back else to,) * 2))
     else:
-        way, moved = (near, far), {name: (positions[name],) * 2 for name in led if name in positions}
+        moved = {name: (positions[name],) * 2 for name in led if name in positions}
         moved[part.joint] = way
     for name, (ratio, offset) in following.items():
         moved[name] = tuple(ratio * each + offset for each in moved[part.joint])
     return JointPath(way, moved, way[0] if first else s)
 
 
-_Corners = tuple[float, ...]
-
-
-def _way_with_release(
-    articulation: Articulation,
-    model: UrdfModel,
-    part: Part,
-    positions: Positions,
-    first: Positions,
-    far: float,
-) -> tuple[_Corners, dict[str, _Corners]]:
-    """Returns the corners of a way on which joints move to `first` before the part moves, and the positions there.
-
-    A sprung lever is led back while the part moves on: let go, it would snap back. `far` is the end of the part's
-    range. Positions are in rad or m.
-    """
-    s, sign, speed = positions[part.joint], part.openness.sign, _usual_speed(model, part.joint)
-    length = max(abs(to - positions[name]) / _usual_speed(model, name) * speed for name, to in first.items())
-    returns = tuple(s + sign * share * abs(far - s) for share in _RETURN_SHARES)
-    way = (s - sign * length, s, *returns, far)
-    kept = {each.by for each in conditions_of(articulation, part.joint) if each.while_moving}
-    springs = (each for each in articulation.mechanisms.values() if isinstance(each, Spring))
-    returning = {spring.joint for spring in springs} - kept
-    moved: dict[str, _Corners] = {part.joint: (s, *way[1:])}
-    for name, to in first.items():
-        start = positions[name]
-        moved[name] = (start, to, to, start, start) if name in returning else (start, to, to, to, to)
-    return way, moved
-
-
 def _usual_speed(model: UrdfModel, joint: str) -> float:
     return SLIDER_SPEED_M_S if model.joints[joint].kind == "prismatic" else HINGE_SPEED_RAD_S
 
 
-def steps_before(asset: ObjectAsset, part: Part, positions: dict[str, float]) -> list[Step]:
+def steps_before(
+    asset: ObjectAsset, part: Part, positions: dict[str, float], above: frozenset[str] = frozenset()
+) -> list[Step]:
     """Returns what a robot does before it can open or turn a part, in order; empty if nothing holds the part.
 
-    What one hand does in the same grasp, such as turning the lever of a door, is no step of its own.
-
-    Args:
-        asset: The object.
-        part: The part.
-        positions: Positions of all joints before; they are changed to those after the steps.
+    What one hand does in the same grasp, such as turning the lever of a door, is no step of its own. `positions` of all
+    joints are changed to those after the steps. `above` are the parts whose steps these are; each is moved once.
     """
-    return _steps_before(asset, part, positions, frozenset())
-
-
-def _steps_before(asset: ObjectAsset, part: Part, positions: dict[str, float], above: frozenset[str]) -> list[Step]:
     articulation, model = asset.articulation, asset.model
     if part.name in above:
         return []
@@ -306,7 +262,7 @@ def _steps_before(asset: ObjectAsset, part: Part, positions: dict[str, float], a
         other = part_of_joint(articulation, condition.by)
         if other is None:
             continue
-        steps += _steps_before(asset, other, positions, above)
+        steps += steps_before(asset, other, positions, above)
         if press is not None and press.at is other:
             continue  # it is pressed last
         step = None if held_together(articulation, model, part, condition) else _step_for(asset, other, condition)
@@ -335,12 +291,7 @@ def move_by_skill(
 ) -> PressToPop | None:
     """Changes positions to those after a skill, and returns what it presses so that the part pops out, if it does so.
 
-    Args:
-        asset: The object.
-        part: The part on which the skill acts.
-        skill: `open`, `close` or `rotate`.
-        positions: Positions of all joints [rad or m].
-        opening: Opening to which it leads the part [rad or m]; None: half of its range.
+    The skill is `open`, `close` or `rotate`; it leads the part to the opening [rad or m], or to half of its range.
     """
     openness = part.openness
     if skill != "close":
@@ -384,7 +335,11 @@ def opens_another(articulation: Articulation, part: Part) -> bool:
 
 def is_sprung(asset: ObjectAsset, part: Part) -> bool:
     """Returns whether a spring returns a part that is let go."""
-    return any(isinstance(each, Spring) and each.joint == part.joint for each in asset.articulation.mechanisms.values())
+    return _has_spring(asset.articulation, part.joint)
+
+
+def _has_spring(articulation: Articulation, joint: str) -> bool:
+    return any(isinstance(each, Spring) and each.joint == joint for each in articulation.mechanisms.values())
 
 
 def positions_let_go(asset: ObjectAsset, positions: Positions, *, led: Collection[str] = ()) -> dict[str, float]:

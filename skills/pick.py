@@ -14,7 +14,7 @@ from unlatch.objects.carrying_conditions import ConditionKind, ObjectCondition
 from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.ranges import Range
-from unlatch.skills.carrying import CarryingSkill
+from unlatch.skills.carrying import CarryingSkill, world_axis
 from unlatch.skills.commands import ManipCommand, ManipKind, Phase
 from unlatch.skills.config import SkillCfg
 from unlatch.skills.strategies.free_objects import GraspCandidate, GraspSide, grasp_candidates
@@ -22,7 +22,7 @@ from unlatch.solver.plan import Carrying, KeyframePlan, PlanBudget, PlanRequest
 from unlatch.solver.planner import plan_keyframes
 from unlatch.solver.scene import Array
 from unlatch.solver.setting import REGION_FRONT, PlannerSettingCfg
-from unlatch.solver.term_kinds import FrameAxisParallel, KeypointAxisParallel, Point2Point
+from unlatch.solver.term_kinds import KeypointAxisParallel, Point2Point
 
 GRASP_HEAD, GRASP_TAIL = "grasp_head", "grasp_tail"
 """Keypoints of a grasp: between the pads, and 5 cm from there along the closing axis."""
@@ -105,18 +105,13 @@ class Pick(CarryingSkill):
             self._choose(refused[0])
             yield plan_keyframes(self._request(refused[0], budget), checker, rng)
         elif not taken and not refused:
-            self.fail("plan_infeasible", self._describe_no_grasp())
-
-    def _describe_no_grasp(self) -> str:
-        if self.context.budget.meter.is_spent:
-            return (
-                f"No grasp of '{self.object_name}' with room for the hand was found before planner.work was spent; a "
-                "larger one makes it try more"
+            reason = (
+                " with room for the hand was found before planner.work was spent; a larger one makes it try more"
+                if budget.meter.is_spent
+                else " was found: it has no two opposite spots with room for the hand. Move it away from what is "
+                "around it, or take a hand that opens wider"
             )
-        return (
-            f"No grasp of '{self.object_name}' was found: it has no two opposite spots with room for the hand. Move it "
-            "away from what is around it, or take a hand that opens wider"
-        )
+            self.fail("plan_infeasible", f"No grasp of '{self.object_name}'{reason}")
 
     def _choose(self, candidate: GraspCandidate) -> None:
         self._candidate = candidate
@@ -187,15 +182,10 @@ class Pick(CarryingSkill):
     def _request(self, candidate: GraspCandidate, budget: PlanBudget) -> PlanRequest:
         T, context = candidate.T_world_tool, self.context
         lift, axes = self._lift()
-        scene = self.planning_scene(
-            {
-                **self.object_keypoints_world(),
-                GRASP_HEAD: T.p,
-                GRASP_TAIL: T.p + _TAIL_M * T.R[:, 1],
-            },
-            axes=axes,
-            T_world_link=self.T_world_object,
-        )
+        T_world_object = self.T_world_object
+        points = {name: T_world_object @ v.xyz for name, v in self.object.asset.articulation.keypoints.items()}
+        points |= {GRASP_HEAD: T.p, GRASP_TAIL: T.p + _TAIL_M * T.R[:, 1]}
+        scene = self.planning_scene(points, axes=axes, T_world_link=T_world_object)
         own = self.cfg.planner_setting
         setting = PlannerSettingCfg(
             success_threshold=LIFTED_M,
@@ -209,21 +199,13 @@ class Pick(CarryingSkill):
                     target_axis_to_keypoint_name=GRASP_TAIL,
                     target_inner_product=1,
                 ),
-                FrameAxisParallel(
-                    "tool_tail",
-                    "tool_head",
-                    _LEAN_RAD,
-                    target_axis=T.R[:, 0].tolist(),
-                    target_axis_frame="world",
-                    target_inner_product=1,
-                ),
+                world_axis("tool_tail", "tool_head", _LEAN_RAD, T.R[:, 0].tolist()),
             ],
             pre_actuation_motions=[["translate_z", -_APPROACH_M]],
             post_actuation_motions=lift,
         )
         if not own.derived and own.constraint_list:
-            listed = own.listed_post_motions or lift
-            setting = replace(own, post_actuation_motions=listed)
+            setting = replace(own, post_actuation_motions=own.listed_post_motions or lift)
         return PlanRequest(
             arm=context.arm_model,
             scene=scene,
@@ -252,13 +234,13 @@ class Pick(CarryingSkill):
             closing_s *= 1.5
         T_base_grasp = plan.keyframes[plan.contact_pose_index].T_base_ee
         return [
-            *self.motions("transit", ManipKind.open_gripper, Phase.transit, gripper_m=opening_m),
-            *self.motions("approach", ManipKind.open_gripper, Phase.approach, gripper_m=opening_m),
+            *self.motion_commands(plan, "transit", ManipKind.open_gripper, Phase.transit, gripper_m=opening_m),
+            *self.motion_commands(plan, "approach", ManipKind.open_gripper, Phase.approach, gripper_m=opening_m),
             ManipCommand(
                 ManipKind.close_gripper, T_base_grasp, Phase.grasp, dwell_frames=frames(closing_s), until_rest=True
             ),
             ManipCommand(ManipKind.attach_obj, T_base_grasp, Phase.follow, params={"object": self.object_name}),
-            *self.motions("follow", ManipKind.close_gripper, Phase.follow, gripper_m=None),
+            *self.motion_commands(plan, "follow", ManipKind.close_gripper, Phase.follow),
         ]
 
     def predicted_poses(self) -> Mapping[str, Pose]:

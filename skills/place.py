@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unlatch.objects.annotation_entries import Region, RegionKind, RegionOpening
+from unlatch.objects.annotation_entries import RegionKind, RegionOpening
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.carrying_conditions import DEFAULT_VALUES, ConditionKind, ObjectCondition
 from unlatch.robots.description import GripperCfg
@@ -17,7 +17,7 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.ranges import NotNegative
 from unlatch.simcore.recording.success_rules import SuccessRule
-from unlatch.skills.carrying import CARRYING_PACE, CarryingSkill
+from unlatch.skills.carrying import CARRYING_PACE, CarryingSkill, seen_region, world_axis
 from unlatch.skills.commands import ManipCommand, ManipKind, Phase
 from unlatch.skills.config import SkillCfg
 from unlatch.skills.context import SkillTarget
@@ -26,7 +26,7 @@ from unlatch.solver.plan import Carrying, KeyframePlan, PlanBudget, PlanRequest
 from unlatch.solver.planner import plan_keyframes
 from unlatch.solver.setting import REGION_FRONT, PlannerSettingCfg
 from unlatch.solver.term import Term
-from unlatch.solver.term_kinds import FrameAxisParallel, Point2Point
+from unlatch.solver.term_kinds import Point2Point
 
 PLACE_POINT = "place_point"
 """Keypoint of the target: where the object's `bottom_center` comes to."""
@@ -45,7 +45,6 @@ _SPOTS = 6
 """Number of spots with room for both that are planned with the budget of a first look."""
 _TILT_RAD = 0.5
 """Largest tilt on the way of an object that must stand upright at the end: a cup may hold something [rad]."""
-_RELEASE_S = 0.4
 _BESIDE_GAP_M = 0.02
 _DROP_M = -0.02
 """Height of the underside of an object above a rim when it is dropped [m]: it is already between the walls."""
@@ -294,12 +293,11 @@ class Place(CarryingSkill):
         cfg, target = self.cfg, self._target()
         if target.of is not None and target.region is not None:
             item = self.context.objects[target.of]
-            region: Region = item.asset.region(target.region)
-            T_world_link = item.pose_error.estimate_frame(item.body.root_pose(), item.body.link_pose(region.link))
+            region = item.asset.region(target.region)
             rim_m = float(region.size[2]) if region.kind is RegionKind.inside else 0.0
             opens_above = region.opening is RegionOpening.above
             headroom_m = float(region.size[2]) if item.asset.covers(region) else np.inf
-            return Floor(T_world_link @ region.T_link_region, region.size[:2], rim_m, headroom_m, opens_above)
+            return Floor(seen_region(item, region), region.size[:2], rim_m, headroom_m, opens_above)
         center, half = [0.5, 0.0], [0.1, 0.1]
         if isinstance(cfg, PlaceCfg):
             center, half = list(cfg.center_m or center), list(cfg.half_extent_m)
@@ -320,9 +318,8 @@ class Place(CarryingSkill):
             axes={REGION_FRONT: T_world_floor.R[:, 0], "region_up": T_world_floor.R[:, 2]},
             T_world_link=T_world_floor,
         )
-        approach: list[list[Any]] = [
-            ["move-up", max(_DESCENT_M, floor.rim_m + _CLEAR_M - self._release_height_m(floor))]
-        ]
+        up_m = max(_DESCENT_M, floor.rim_m + _CLEAR_M - self._release_height_m(floor))
+        approach: list[list[Any]] = [["move-up", up_m]]
         constraints: list[Term] = []
         retreat_m = 0.1
         if not floor.opens_above:
@@ -332,8 +329,8 @@ class Place(CarryingSkill):
             bottom = self.object.asset.articulation.keypoint("bottom_center").xyz
             mark = self.T_ee_object @ (bottom + np.array([_TURN_MARK_M, 0.0, 0.0]))
             arm = replace(arm, tool_keypoints={**arm.tool_keypoints, _TURN_MARK: mark})
-            constraints.append(_points_along(_TURN_MARK, turns.half_rad, turns.direction.tolist()))
-        upright = _points_along("top_center", _UPRIGHT_RAD, [0.0, 0.0, 1.0])
+            constraints.append(world_axis("bottom_center", _TURN_MARK, turns.half_rad, turns.direction.tolist()))
+        upright = world_axis("bottom_center", "top_center", _UPRIGHT_RAD, [0.0, 0.0, 1.0])
         own = self.cfg.planner_setting
         setting = PlannerSettingCfg(
             success_threshold=0.0,
@@ -383,26 +380,11 @@ class Place(CarryingSkill):
 
     def make_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
         """See `CarryingSkill.make_commands`."""
-        width_m, release = self.release_width_m, ManipKind.open_gripper
-        T_base_place = plan.keyframes[plan.contact_pose_index].T_base_ee
+        width_m, T_base_place = self.release_width_m, plan.keyframes[plan.contact_pose_index].T_base_ee
         return [
-            *self.motions("transit", ManipKind.close_gripper, Phase.transit, gripper_m=None),
-            *self.motions("approach", ManipKind.close_gripper, Phase.approach, gripper_m=None),
+            *self.motion_commands(plan, "transit", ManipKind.close_gripper, Phase.transit),
+            *self.motion_commands(plan, "approach", ManipKind.close_gripper, Phase.approach),
             ManipCommand(ManipKind.detach_obj, T_base_place, Phase.release, params={"object": self.object_name}),
-            ManipCommand(
-                release,
-                T_base_place,
-                Phase.release,
-                dwell_frames=self.context.frames(_RELEASE_S),
-                until_rest=True,
-                params={"width_m": width_m},
-            ),
-            *self.motions("retreat", release, Phase.retreat, gripper_m=width_m),
+            self.release_command(T_base_place, width_m),
+            *self.motion_commands(plan, "retreat", ManipKind.open_gripper, Phase.retreat, gripper_m=width_m),
         ]
-
-
-def _points_along(head: str, tolerance_rad: float, axis: list[float]) -> FrameAxisParallel:
-    """Returns the term that leads the line from the object's underside to a keypoint along an axis, world frame."""
-    return FrameAxisParallel(
-        "bottom_center", head, tolerance_rad, target_axis=axis, target_axis_frame="world", target_inner_product=1
-    )

@@ -18,7 +18,7 @@ from unlatch.skills.commands import CommandExecutor, JointMotion, ManipCommand, 
 from unlatch.skills.config import DisturbCfg
 from unlatch.skills.context import Failure
 from unlatch.skills.gripping import joint_load
-from unlatch.skills.skill import Skill
+from unlatch.skills.skill import RELEASE_S, Skill
 from unlatch.solver.joint_transit import plan_step_back
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.motion import Clearance
@@ -81,12 +81,9 @@ class Disturbance:
         """Targets of the last frame, and their change from the frame before [rad]."""
 
     def disturb(self, planned: ArmAction, executor: CommandExecutor, *, q_target: Array) -> ArmAction:
-        """Returns the action to execute in place of the planned one; tells the executor how far it is off.
+        """Returns the action to execute in place of the one that the executor planned for the next frame.
 
-        Args:
-            planned: The action of the plan for the next frame.
-            executor: Gave the planned action; says how long its phase lasts.
-            q_target: (n,) targets of the frame before [rad].
+        Tells the executor how far it is off. The targets of the frame before are `q_target` (n,) [rad].
         """
         offset = self._next_offset(executor)
         q = np.clip(
@@ -186,8 +183,6 @@ class Nudge:
 
 _DISTANCE_M = 0.10
 """How far the hand steps back, as after a skill that succeeds."""
-_RELEASE_S = 0.4
-"""Time to open the fingers."""
 _LAG_RAD = 0.02
 """An arm that is farther from its targets is first given targets where it is, so that it stops pressing."""
 _YIELD_SPEED_SCALE = 0.3
@@ -239,7 +234,6 @@ class StepBack(Skill):
         """See `Skill.plan`; fails where the way straight back is blocked."""
         del rng
         arm, model = self.context.arm, self.context.arm_model
-        frames = self.context.frames
         braking = self._braking_path()
         is_lagging = not len(braking) and float(np.abs(arm.q_read - arm.q_target).max()) > _LAG_RAD
         q = braking[-1] if len(braking) else arm.q_read if is_lagging else arm.q_target
@@ -247,12 +241,13 @@ class StepBack(Skill):
         if len(braking):
             motion = JointMotion(braking, gripper_m=arm.gripper_target_m)
             self.commands.append(ManipCommand(ManipKind.joint_ctrl, T_base_ee, self._ended_in, motion=motion))
-        if self._ended_in is Phase.transit:
+        if self.only_brakes:
             self._wait_at(T_base_ee)
             return True
         back = self._plan_way(q)
         if back is None:
-            self.fail("motion_blocked", f"The hand cannot step back from '{self._thing}'")
+            thing = self._broken.part.name if isinstance(self._broken, ArticulationSkill) else self._broken.object_name
+            self.fail("motion_blocked", f"The hand cannot step back from '{thing}'")
             return False
         if is_lagging:
             relief, _ = time_path(
@@ -261,15 +256,9 @@ class StepBack(Skill):
             motion = JointMotion(relief, gripper_m=arm.gripper_target_m)
             self.commands.append(ManipCommand(ManipKind.joint_ctrl, T_base_ee, Phase.release, motion=motion))
         if width_m > arm.gripper_target_m:
-            self.commands.append(
-                ManipCommand(
-                    ManipKind.open_gripper,
-                    T_base_ee,
-                    Phase.release,
-                    dwell_frames=frames(_RELEASE_S),
-                    params={"width_m": width_m},
-                )
-            )
+            opens, params = ManipKind.open_gripper, {"width_m": width_m}
+            frames = self.context.frames(RELEASE_S)
+            self.commands.append(ManipCommand(opens, T_base_ee, Phase.release, dwell_frames=frames, params=params))
         motion = JointMotion(back, gripper_m=width_m)
         T_base_end = model.kinematics.pose(back[-1])
         self.commands.append(ManipCommand(ManipKind.joint_ctrl, T_base_end, Phase.retreat, motion=motion))
@@ -278,9 +267,8 @@ class StepBack(Skill):
 
     def _wait_at(self, T_base_ee: Pose) -> None:
         """Adds a command that waits until the part rests."""
-        closes = self.context.arm.gripper_target_m <= 0.0 if self._ended_in is Phase.transit else self._width_m <= 0.0
-        kind = ManipKind.close_gripper if closes else ManipKind.open_gripper
-        width_m = self.context.arm.gripper_target_m if self._ended_in is Phase.transit else self._width_m
+        width_m = self.context.arm.gripper_target_m if self.only_brakes else self._width_m
+        kind = ManipKind.close_gripper if width_m <= 0.0 else ManipKind.open_gripper
         self.commands.append(ManipCommand(kind, T_base_ee, Phase.retreat, dwell_frames=1, params={"width_m": width_m}))
 
     @property
@@ -292,11 +280,6 @@ class StepBack(Skill):
         """Returns the step back that follows where this one only braked and the part came near the hand meanwhile."""
         return StepBack(self._broken, begun=self) if self.only_brakes and self.is_near(self._broken) else None
 
-    @property
-    def _thing(self) -> str:
-        broken = self._broken
-        return broken.part.name if isinstance(broken, ArticulationSkill) else broken.object_name
-
     @staticmethod
     def is_near(broken: RepeatableSkill) -> bool:
         """Returns whether the hand of a skill is so near to something that it steps back before it is planned."""
@@ -306,19 +289,13 @@ class StepBack(Skill):
         return checker.deepest_collision(arm.q_target, s=s, gripper=gripper, clearance_m=_NEAR_M) is not None
 
     def _plan_way(self, q: Array) -> Array | None:
-        broken = self._broken
+        broken, width_m = self._broken, self._width_m
         broken.load_checker()
         s = _joint_position(broken)
-        if isinstance(broken, ArticulationSkill):
-            links = broken.request().contact_links
-        else:
-            links = tuple(sorted({link for _, link in broken.finger_pairs()}))
+        pairs = broken.request().part_pairs if isinstance(broken, ArticulationSkill) else broken.finger_pairs()
+        links = tuple(sorted({link for _, link in pairs}))
         clearance = Clearance(
-            self.context.checker,
-            contact_links=links,
-            s0=s,
-            gripper_m=self._width_m,
-            held_gripper_m=self._width_m,
+            self.context.checker, contact_links=links, s0=s, gripper_m=width_m, held_gripper_m=width_m
         )
         return plan_step_back(
             q, self.context.arm_model, clearance, s=s, distance_m=_DISTANCE_M, frame_s=self.context.frame_s

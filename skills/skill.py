@@ -23,7 +23,7 @@ from unlatch.robots.description import GripperCfg
 from unlatch.simcore.errors import SkillError, shorten
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.success_rules import SuccessRule
-from unlatch.skills.commands import CommandExecutor, ManipCommand, ManipKind, Phase
+from unlatch.skills.commands import CommandExecutor, JointMotion, ManipCommand, ManipKind, Phase
 from unlatch.skills.config import SkillCfg
 from unlatch.skills.context import Failure, SkillContext, SkillTarget, earliest
 from unlatch.solver.plan import KeyframePlan
@@ -99,13 +99,12 @@ def place_of(method: Callable[..., Any]) -> str:
     return f'File "{code.co_filename}", line {code.co_firstlineno}'
 
 
-def _are_commands(found: Any) -> bool:
-    return isinstance(found, list) and all(isinstance(command, ManipCommand) for command in found)
-
-
 _RESULTS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "plan": (lambda found: isinstance(found, bool), "True or False"),
-    "make_commands": (_are_commands, "a list of ManipCommand"),
+    "make_commands": (
+        lambda found: isinstance(found, list) and all(isinstance(each, ManipCommand) for each in found),
+        "a list of ManipCommand",
+    ),
     "unmet_condition": (lambda found: found is None or isinstance(found, Failure), "a Failure or None"),
 }
 """What a method returns, and how a message says it."""
@@ -114,6 +113,8 @@ _RESULTS: dict[str, tuple[Callable[[Any], bool], str]] = {
 _BLOCKED_ERROR_RAD = 0.15
 _BLOCKED_S = 0.5
 """An arm that is away from its target for this time is blocked."""
+RELEASE_S = 0.4
+"""Time to open the fingers."""
 
 
 _DECLARED = {
@@ -371,6 +372,35 @@ class Skill(ABC):
         """Returns a violated condition at the present time, such as for `unmet_condition`; notes nothing."""
         return Failure(code, message, self.context.time_s, evidence)
 
+    def refuse(self, plan: KeyframePlan) -> None:
+        """Keeps a plan that was not found as the plan of the skill, and notes its diagnosis as the failure."""
+        self.keyframe_plan = plan
+        if plan.diagnosis is None:
+            self.fail("plan_infeasible", "The planner found no plan and gave no diagnosis")
+        else:
+            self.fail(plan.diagnosis.code, plan.diagnosis.message, **plan.diagnosis.evidence)
+
+    def motion_commands(
+        self, plan: KeyframePlan, segment_kind: str, kind: ManipKind, phase: Phase, *, gripper_m: float | None = None
+    ) -> list[ManipCommand]:
+        """Returns motion commands for the segments of one kind."""
+        return [
+            ManipCommand(
+                kind,
+                segment.T_base_ee_end,
+                phase,
+                motion=JointMotion(segment.q, s=segment.s, gripper_m=gripper_m, flows=segment.flows),
+            )
+            for segment in plan.segments
+            if segment.kind == segment_kind
+        ]
+
+    def release_command(self, T_base_ee: Pose, width_m: float) -> ManipCommand:
+        """Returns the command that opens the fingers to a width [m], until they rest or are clear of what they held."""
+        frames, kind = self.context.frames(RELEASE_S), ManipKind.open_gripper
+        params = {"width_m": width_m}
+        return ManipCommand(kind, T_base_ee, Phase.release, dwell_frames=frames, until_rest=True, params=params)
+
     def _check_blocked(self) -> None:
         arm = self.context.arm  # it is on its path if it is where its motors lead it: `q_target` is two frames ahead
         error = float(abs(arm.q_read - arm.step_targets.positions).max())
@@ -410,12 +440,8 @@ def check_commands(skill: Skill, *, max_duration_s: float) -> None:
     Frames are whole numbers. All numbers are finite: targets, openings of the gripper, positions of the part's joint
     and weights. Every motion must have a finite value for each joint, stay within the joint limits, and change no joint
     faster than its speed limit, also from the end of the motion before it to its own first row. A joint that begins
-    beyond a limit may stay there.
-
-    Args:
-        skill: The skill after `plan`; its arm is where it is when the first command begins.
-        max_duration_s: Longest duration of the episode [s]; no command may wait for longer, or move for
-            many times as long.
+    beyond a limit may stay there. No command may wait for longer than the episode may last [s], or move
+    for many times as long. The arm of the skill is where it is when the first command begins.
 
     Raises:
         SkillError: A number is wrong or breaks a limit; the message names the command, the value and the limit. Or a
@@ -467,9 +493,7 @@ def check_commands(skill: Skill, *, max_duration_s: float) -> None:
 def _describe_wrong_number(command: ManipCommand, *, max_width_m: float) -> str | None:
     """Says which number of a command is wrong, apart from its joint targets; None: all are right.
 
-    Args:
-        command: The command.
-        max_width_m: Largest opening of the gripper [m].
+    The gripper opens by at most `max_width_m`.
     """
     frames, pose, motion = command.dwell_frames, command.T_base_ee, command.motion
     if not isinstance(frames, Integral) or isinstance(frames, bool) or frames < 0:

@@ -51,7 +51,12 @@ def plan_turns(
         turn, tried = _plan_furthest_turn(plan_turn, strategies, here, start, target_s, least_rad)
         refused += tried
         if turn is None:
-            return _refuse_turn(turns, refused, tried[0], s=here, target_s=target_s)
+            plan, diagnosis = tried[0], tried[0].diagnosis
+            if turns and diagnosis is not None:
+                message = f"Turn {len(turns) + 1}, from {here:.3f} to {target_s:.3f} rad: {diagnosis.message}"
+                evidence = {**diagnosis.evidence, "turns": len(turns), "s": here}
+                diagnosis = replace(diagnosis, message=message, evidence=evidence)
+            return _build_refusal(turns, refused, plan, diagnosis)
         turns.append(turn)
         here, start = turn.s_to, turn.q_end
         if here == target_s:
@@ -76,16 +81,12 @@ def _plan_furthest_turn(
             if plan.found:
                 return PlannedTurn(s, to, plan, portions, strategy), refused
             refused.append(plan)
-            if _is_goal_refused(plan):  # a hand that cannot grasp the part cannot turn it by any angle
-                usable.remove(strategy)
+            if plan.diagnosis is not None and plan.diagnosis.evidence.get("stage") == "goal":
+                usable.remove(strategy)  # a hand that cannot grasp the part cannot turn it by any angle
         if not usable:
             break
         portions += 1
     return None, refused
-
-
-def _is_goal_refused(plan: KeyframePlan) -> bool:
-    return plan.diagnosis is not None and plan.diagnosis.evidence.get("stage") == "goal"
 
 
 def _join_turns(turns: list[PlannedTurn], refused: list[KeyframePlan]) -> TurningPlan:
@@ -108,20 +109,6 @@ def _join_turns(turns: list[PlannedTurn], refused: list[KeyframePlan]) -> Turnin
         slip=first.slip,
         turns=tuple(turns),
     )
-
-
-def _refuse_turn(
-    turns: list[PlannedTurn], refused: list[KeyframePlan], plan: KeyframePlan, *, s: float, target_s: float
-) -> TurningPlan:
-    """Returns a plan with `found` false and the diagnosis of the turn that cannot be planned."""
-    diagnosis = plan.diagnosis
-    if turns and diagnosis is not None:
-        diagnosis = replace(
-            diagnosis,
-            message=f"Turn {len(turns) + 1}, from {s:.3f} to {target_s:.3f} rad: {diagnosis.message}",
-            evidence={**diagnosis.evidence, "turns": len(turns), "s": s},
-        )
-    return _build_refusal(turns, refused, plan, diagnosis)
 
 
 def _build_refusal(

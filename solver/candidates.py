@@ -59,7 +59,13 @@ class Variation:
 
         None if they leave no room.
         """
-        best = min(goals, key=_room_used, default=None)
+
+        def room_used(goal: Goal) -> float:
+            """Returns how far the hand is from the middle of its constraints: the squared shares of their room."""
+            rows, T = axis_rows(goal.batch.rows), goal.T_base_ee
+            return sum_in_order((row.value(T.R, T.p) / max(1e-3, row.upper - row.lower)) ** 2 for row in rows)
+
+        best = min(goals, key=room_used, default=None)
         if best is None:
             return None
         R, rows = best.T_base_ee.R, axis_rows(best.batch.rows)
@@ -120,23 +126,15 @@ def room_to_turn(R: Array, rows: Sequence[AxisRow]) -> tuple[Array, float, float
     return fixed[0], ends[0], ends[1]
 
 
-def _room_used(goal: Goal) -> float:
-    """Returns how far the hand is from the middle of its constraints: the sum of squared shares of their room."""
-    rows = axis_rows(goal.batch.rows)
-    R = goal.T_base_ee.R
-    return sum_in_order((row.value(R, goal.T_base_ee.p) / max(1e-3, row.upper - row.lower)) ** 2 for row in rows)
-
-
 def _holds(R: Array, rows: Sequence[AxisRow]) -> bool:
     """Whether axis rows hold at a rotation of the hand (3, 3), with a part of their room left."""
-    return all(_allows(row, row.angle(R)) for row in rows)
-
-
-def _allows(row: AxisRow, angle: float) -> bool:
-    spare = 0.5 * (1.0 - _ROOM_SHARE) * (row.upper - row.lower)
-    low = row.lower if row.lower <= 1e-12 else row.lower + spare
-    high = row.upper if row.upper >= math.pi - 1e-12 else row.upper - spare
-    return low - 1e-9 <= angle <= high + 1e-9
+    for row in rows:
+        spare = 0.5 * (1.0 - _ROOM_SHARE) * (row.upper - row.lower)
+        low = row.lower if row.lower <= 1e-12 else row.lower + spare
+        high = row.upper if row.upper >= math.pi - 1e-12 else row.upper - spare
+        if not low - 1e-9 <= row.angle(R) <= high + 1e-9:
+            return False
+    return True
 
 
 _POSTURES = 4
@@ -167,15 +165,23 @@ class LeastCostSearch:
     def order(self, goals: list[ReachedGoal], slip: Slip) -> Iterator[Iterator[RankedGoal]]:
         """Yields the goals of each posture, the preferred posture and its goal of least cost first."""
         ranked = sorted(self.ranker.rank(goals, slip), key=self._posture_cost)
+        first_of_each: list[RankedGoal] = []
+        for goal in ranked:
+            if all(_joint_distance(goal, other) > _SAME_POSTURE_RAD for other in first_of_each):
+                first_of_each.append(goal)
         solved: list[RankedGoal] = []
-        for goal in _first_of_each_posture(ranked):
+        for goal in first_of_each:
             # without a path of the part there is nothing to solve: the end of the start is taken as it is
             found = goal if self.ranker.target_s is None else self.ranker.solve_with_path(goal)
             if found is not None and not any(_joint_distance(found, other) < _SAME_POSTURE_RAD for other in solved):
                 solved.append(found)
             if len(solved) == _POSTURES:
                 break
-        for best in self._order_postures(solved):
+        solved.sort(key=self._posture_cost)
+        if self.variation is not None:
+            costs = [self._posture_cost(goal) for goal in solved]
+            solved = [solved[i] for i in self.variation.posture_order(costs)]
+        for best in solved:
             yield self._goals_of_posture(best, ranked)
 
     def _goals_of_posture(self, best: RankedGoal, ranked: list[RankedGoal]) -> Iterator[RankedGoal]:
@@ -193,26 +199,12 @@ class LeastCostSearch:
         near = sorted(ranked, key=lambda goal: _joint_distance(goal, best))[:_OTHERS]
         yield from (goal for goal in near if _joint_distance(goal, best) < _SAME_POSTURE_RAD)
 
-    def _order_postures(self, solved: list[RankedGoal]) -> list[RankedGoal]:
-        solved = sorted(solved, key=self._posture_cost)
-        if self.variation is None:
-            return solved
-        return [solved[i] for i in self.variation.posture_order([self._posture_cost(goal) for goal in solved])]
-
     def _posture_cost(self, goal: RankedGoal) -> float:
         """Returns the weighted distance from home, plus the price of a path near a joint limit."""
         away = float(np.sqrt(self._weights @ (goal.reached.q - self.request.q_reference) ** 2))
         path = goal.coarse if goal.path is None else goal.path
         margin = _GOOD_MARGIN_RAD if path is None else path.margin_rad
         return away + _MARGIN_PRICE * max(0.0, _GOOD_MARGIN_RAD - margin)
-
-
-def _first_of_each_posture(goals: list[RankedGoal]) -> list[RankedGoal]:
-    chosen: list[RankedGoal] = []
-    for goal in goals:
-        if all(_joint_distance(goal, other) > _SAME_POSTURE_RAD for other in chosen):
-            chosen.append(goal)
-    return chosen
 
 
 def _joint_distance(goal: RankedGoal, other: RankedGoal) -> float:

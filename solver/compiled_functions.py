@@ -82,11 +82,9 @@ def store_folder() -> Path:
 
 
 def function_key(kinematics: Kinematics, *parts: Any) -> str:
-    """Returns the key of a function of an arm.
+    """Returns the key of a function of an arm, whose numbers it holds.
 
-    Args:
-        kinematics: The chain whose numbers it holds.
-        parts: Whatever else it depends on, such as counts of rows; their `repr` must state all of it.
+    `parts` are whatever else it depends on, such as counts of rows; their `repr` must state all of it.
     """
     digest = hashlib.sha256(_code_identity().encode())
     digest.update(repr((kinematics.n_q, *parts)).encode())
@@ -153,12 +151,9 @@ class CompiledFunction:
     """
 
     def __init__(self, name: str, build: Callable[[], Any], *, key: str | None = None) -> None:
-        """Makes a program of the function that `build` returns.
+        """Makes a program of the CasADi Function that `build` returns.
 
-        Args:
-            name: Name of the function.
-            build: Returns the CasADi Function; not called if the cache holds the function or its program.
-            key: Its key, see `function_key`; None: it is built in every process.
+        With a key, see `function_key`, `build` is only called if the cache holds neither the function nor its program.
         """
         self._stored = StoredFunction(name, build, key=key)
         self._machine_code: Any = None

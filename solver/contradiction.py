@@ -155,8 +155,7 @@ def rotations_of_vectors(vectors: Array) -> Array:
     """Returns the (B, 3, 3) rotations of rotation vectors (B, 3) [rad]."""
     from scipy.spatial.transform import Rotation  # the reader of settings imports this module, and needs no SciPy
 
-    rotations: Array = Rotation.from_rotvec(vectors).as_matrix()
-    return rotations
+    return Rotation.from_rotvec(vectors).as_matrix()
 
 
 def _stack_conditions(conditions: Sequence[Condition], R: Array) -> tuple[Array, Array]:
@@ -166,19 +165,17 @@ def _stack_conditions(conditions: Sequence[Condition], R: Array) -> tuple[Array,
 
 def _spread_rotations(count: int) -> Array:
     """Returns (count, 3, 3) evenly spread rotations: the spiral of Alexa, Super-Fibonacci Spirals, CVPR 2022."""
+    from scipy.spatial.transform import Rotation
+
     s = np.arange(count) + 0.5
     r, rest = np.sqrt(s / count), np.sqrt(1.0 - s / count)
     alpha, beta = 2.0 * math.pi * s / _SPIRAL_A, 2.0 * math.pi * s / _SPIRAL_B
-    x, y, z, w = r * np.sin(alpha), r * np.cos(alpha), rest * np.sin(beta), rest * np.cos(beta)
-    length = np.linalg.norm([x, y, z], axis=0)
-    angle = 2.0 * np.arctan2(length, w)
-    return rotations_of_vectors(np.column_stack([x, y, z]) * (angle / length)[:, None])
+    quat_xyzw = np.column_stack([r * np.sin(alpha), r * np.cos(alpha), rest * np.sin(beta), rest * np.cos(beta)])
+    return Rotation.from_quat(quat_xyzw).as_matrix()
 
 
 WORKSPACE = -1
 """Index that stands for the workspace box, among the indices of constraints."""
-NO_BOX = np.array([[-1e6] * 3, [1e6] * 3])
-"""A workspace so large that nothing leaves it [m]."""
 _SAME_DIRECTION = 1e-6
 
 
@@ -240,7 +237,7 @@ def find_contradictions(terms: Sequence[Term], arm: ArmModel, scene: PlanningSce
 def find_row_contradictions(rows: Sequence[Row], labels: Sequence[str], box: Array) -> list[Contradiction]:
     """Returns what `find_contradictions` returns, for K rows with K labels; costs take no part.
 
-    `box` is the workspace (2, 3) of the ee origin, base frame [m]; `NO_BOX` = none.
+    `box` is the workspace (2, 3) of the ee origin, base frame [m].
     """
     # nothing is known about expressions before the solve
     geometric = {i: row for i, row in enumerate(rows) if not isinstance(row, ExpressionRow)}
@@ -462,7 +459,8 @@ def _describe_larger_set(
     reason = (
         f"no pose of the hand inside the workspace box satisfies them{beyond}"
         if WORKSPACE in kept
-        else f"any {_count_word(len(indices) - 1)} of them can hold, but no {what} of the hand satisfies all"
+        else f"any {_COUNTS.get(len(indices) - 1, len(indices) - 1)} of them can hold, but no {what} of the hand "
+        "satisfies all"
     )
     return Contradiction(
         indices=indices,
@@ -485,5 +483,4 @@ def _crossed_faces(relevant: Sequence[_Condition], R: Array) -> list[str]:
     return sorted(faces)
 
 
-def _count_word(n: int) -> str:
-    return {1: "one", 2: "two", 3: "three"}.get(n, str(n))
+_COUNTS = {1: "one", 2: "two", 3: "three"}

@@ -21,31 +21,6 @@ _MOST = 4
 """Largest number of remedies, and of places where candidates ended, that are printed."""
 
 
-def diagnosis_lines(code: str, message: str, evidence: Mapping[str, Any]) -> list[str]:
-    """Returns the reason, then the evidence, as lines of at most 110 characters."""
-    single, together = evidence.get("relaxations", []), evidence.get("relaxed_together", [])
-    lines = textwrap.wrap(f"{code}: {message}", _WIDTH, subsequent_indent="  ")
-    reasons = [item["message"] for key in ("out_of_reach", "contradictions") for item in evidence.get(key, [])]
-    lines += _format_list("more:", [reason for reason in reasons if not _is_told(reason, message)])
-    lines += _format_table(evidence.get("constraints", {}), evidence.get("workspace_out_by", {}))
-    lines += _format_list("held back by:", evidence.get("active_bounds", []))
-    useful = [item["words"] for item in single if keeps_grasp(item)]
-    if useful:
-        others = [words for words in useful[:_MOST] if words not in message]
-        also = "" if len(others) == len(useful[:_MOST]) else ", too"
-        lines += _format_list(f"any one of these would be enough{also}:", others)
-    elif together:
-        lines += _format_list(
-            "no single change is enough; these together would be:", [item["words"] for item in together]
-        )
-    elif "relaxations" in evidence:
-        lines += ["no change of one or two constraints was found that is enough and keeps the hand at the part"]
-    ended = evidence.get("ended_at", {})
-    counts = sorted(ended.items(), key=lambda item: (-item[1], item[0]))
-    lines += _format_list("where the candidates ended:", [f"{count:4d} x {where}" for where, count in counts[:_MOST]])
-    return lines
-
-
 def keeps_grasp(relaxation: Mapping[str, Any]) -> bool:
     """Returns whether a changed tolerance, as `Relaxation.to_dict` has it, still keeps the hand at its place."""
     largest = _LARGEST_TOLERANCE[relaxation["unit"]]
@@ -63,11 +38,6 @@ def compose_message(what: str, advice: str, evidence: Iterable[str]) -> str:
             break
         message = f"{message} {sentence}"
     return message
-
-
-def _is_told(reason: str, message: str) -> bool:
-    """Returns whether a message has a reason, or what follows the colon of the reason."""
-    return reason.rpartition(": ")[2].lower() in message.lower()
 
 
 def format_amount(value: float, unit: str, *, digits: int = 4, degree_digits: int = 1) -> str:
@@ -154,8 +124,27 @@ class Diagnosis:
         return replace(self, message=self.message.removesuffix(_describe_stop(tried)), evidence=evidence)
 
     def lines(self) -> list[str]:
-        """Returns the reason and its evidence as lines for a terminal."""
-        return diagnosis_lines(self.code, self.message, self.evidence)
+        """Returns the reason, then its evidence, as lines of at most 110 characters for a terminal."""
+        message, evidence = self.message, self.evidence
+        lines = textwrap.wrap(f"{self.code}: {message}", _WIDTH, subsequent_indent="  ")
+        reasons = [item["message"] for key in ("out_of_reach", "contradictions") for item in evidence.get(key, [])]
+        # the message may have a reason, or what follows the colon of the reason
+        untold = [reason for reason in reasons if reason.rpartition(": ")[2].lower() not in message.lower()]
+        lines += _format_list("more:", untold)
+        lines += _format_table(evidence.get("constraints", {}), evidence.get("workspace_out_by", {}))
+        lines += _format_list("held back by:", evidence.get("active_bounds", []))
+        useful = [item["words"] for item in evidence.get("relaxations", []) if keeps_grasp(item)][:_MOST]
+        together = [item["words"] for item in evidence.get("relaxed_together", [])]
+        if useful:
+            others = [words for words in useful if words not in message]
+            also = "" if len(others) == len(useful) else ", too"
+            lines += _format_list(f"any one of these would be enough{also}:", others)
+        elif together:
+            lines += _format_list("no single change is enough; these together would be:", together)
+        elif "relaxations" in evidence:
+            lines += ["no change of one or two constraints was found that is enough and keeps the hand at the part"]
+        counts = sorted(evidence.get("ended_at", {}).items(), key=lambda item: (-item[1], item[0]))[:_MOST]
+        return lines + _format_list("where the candidates ended:", [f"{count:4d} x {where}" for where, count in counts])
 
     def __repr__(self) -> str:
         return "\n  ".join(self.lines())

@@ -365,47 +365,26 @@ def describe_bounds(arm: ArmModel, end: Compromise) -> list[str]:
 
 
 def relaxations(
-    arm: ArmModel, problems: Sequence[tuple[Sequence[Row], Array]], elements: Sequence[Element]
-) -> list[Relaxation]:
-    """Returns for each element the change that, alone, makes all others feasible; omits elements without one.
-
-    The smallest change is first, a metre counting as four radians. Each change is sufficient, as measured in plain
-    NumPy; a smaller one may exist that no start reached.
-
-    Args:
-        arm: The arm.
-        problems: For each set of tool keypoints its rows, and (B, n) joints to start from [rad]. Each element costs a
-            solve for every start.
-        elements: What may change.
-    """
-    found = sorted(_relax_groups(arm, problems, [(element,) for element in elements]), key=lambda item: item[0])
-    return [alone for _, (alone,) in found]
-
-
-def pair_relaxation(
-    arm: ArmModel, problems: Sequence[tuple[Sequence[Row], Array]], pairs: Sequence[tuple[Element, ...]]
-) -> list[Relaxation]:
-    """Returns the changes of the pair whose changes make all others feasible with the smallest sum; empty if none does.
-
-    The other arguments are those of `relaxations`.
-    """
-    found = _relax_groups(arm, problems, pairs)
-    return list(min(found, key=lambda item: round(item[0], 7))[1]) if found else []
-
-
-def _relax_groups(
     arm: ArmModel, problems: Sequence[tuple[Sequence[Row], Array]], groups: Sequence[tuple[Element, ...]]
-) -> list[_Change]:
-    """Returns the smallest change of each group that makes all other elements feasible, if there is one."""
-    changes = []
+) -> list[tuple[Relaxation, ...]]:
+    """Returns for each group of elements the changes that together make all others feasible; omits groups without any.
+
+    The smallest sum of changes is first, a metre counting as four radians. The changes are sufficient, as measured in
+    plain NumPy; smaller ones may exist that no start reached.
+
+    A problem has the rows of a set of tool keypoints, and (B, n) joints to start from [rad]. Each group costs a solve
+    for every start.
+    """
+    changes: list[_Change] = []
     for elements in groups:
-        best: _Change | None = None
-        for rows, starts in problems:
-            found = _relax(arm, rows, starts, elements)
-            if found is not None and (best is None or found[0] < best[0] - 1e-7):
-                best = found
-        changes += [] if best is None else [best]
-    return changes
+        found = [change for rows, starts in problems if (change := _relax(arm, rows, starts, elements)) is not None]
+        changes += sorted(found, key=_size_of_change)[:1]
+    return [relaxed for _, relaxed in sorted(changes, key=_size_of_change)]
+
+
+def _size_of_change(change: _Change) -> float:
+    """Returns the sum of the changes; those that differ by rounding are equal, and the first of equals is taken."""
+    return round(change[0], 7)
 
 
 def _relax(arm: ArmModel, rows: Sequence[Row], starts: Array, elements: tuple[Element, ...]) -> _Change | None:
@@ -530,7 +509,8 @@ def _describe_unreachable(arm: ArmModel, rows: Sequence[Row], k: int, name: str,
     if bounds and limited != "reach":
         why += f" ({', '.join(bounds)})"
     if isinstance(row, PointRow):
-        far, length = _measure_reach(arm, row)
+        far = float(np.linalg.norm(row.target - arm.kinematics.joints[0].T_previous_joint[:3, 3]))
+        length = arm.kinematics.length_m + float(np.linalg.norm(row.x_ee))  # an upper bound of the arm's reach
         where = format_point(row.target)
         if limited == "reach":
             why += f": its target {where} m (base frame) is {far:.3f} m from '{arm.kinematics.joint_names[0]}'"
@@ -540,10 +520,3 @@ def _describe_unreachable(arm: ArmModel, rows: Sequence[Row], k: int, name: str,
             why += f"; its target is {where} m (base frame)"
     message = f"'{name}' alone is out of the arm's reach by {out:.4g} {row.unit}: {why}"
     return Unreachable(name, out, row.unit, limited, bounds, message)
-
-
-def _measure_reach(arm: ArmModel, row: PointRow) -> tuple[float, float]:
-    """Returns the distance of a target from the first joint, and an upper bound of the arm's reach [m]."""
-    origin = arm.kinematics.joints[0].T_previous_joint[:3, 3]
-    length = arm.kinematics.length_m + float(np.linalg.norm(row.x_ee))
-    return float(np.linalg.norm(row.target - origin)), length

@@ -34,8 +34,6 @@ from unlatch.solver.elastic import (
     HARD,
     METRE,
     Compromise,
-    Element,
-    Relaxation,
     Unreachable,
     Weights,
     compromise,
@@ -47,7 +45,6 @@ from unlatch.solver.elastic import (
     find_unreachable,
     least_violated,
     limiting_bounds,
-    pair_relaxation,
     promising_starts,
     relaxations,
 )
@@ -82,6 +79,16 @@ class PathEnd:
     """Kind of each entry of `stopped_by`: `joint limit`, `workspace`, `slip`, `reach` or `jump`."""
     q: Array
     """(n,) joints there [rad]."""
+
+    @property
+    def reason(self) -> str:
+        """What stops the hand, for a message."""
+        *first, last = self.stopped_by
+        return f"stopped by {', '.join(first)} and {last}" if first else f"stopped by {last}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as evidence."""
+        return {"stopped_by": list(self.stopped_by), "stopped_by_kinds": list(self.kinds), "q": self.q.tolist()}
 
 
 def path_end(
@@ -194,15 +201,8 @@ def explain_goal(
     out of reach, the violations at the elastic compromise, and the joint limits and workspace faces that cause them.
     Then come the changes that would each make the rest feasible. It takes some 30 solves of 20 ms, limited by counts.
 
-    Args:
-        terms: The constraints.
-        arm: The arm.
-        scene: The object.
-        best: The least violated end of the goal solve.
-
-    Returns:
-        The diagnosis and the compromise. The compromise is `found` if it meets every constraint: the goal solve missed
-        it then.
+    `best` is the least violated end of the goal solve. The compromise is `found` if it meets every constraint: the goal
+    solve missed it then.
 
     Raises:
         ConfigError: The constraints name a keypoint or an axis that does not exist.
@@ -234,25 +234,34 @@ def explain_goal(
         return Diagnosis("plan_infeasible", missed, evidence), solution
     pairs = find_contradictions(terms, arm, scene)
     out_of_reach = [] if any(not pair.workspace for pair in pairs) else find_unreachable(arm, rows, names, end)
-    starts = [(rows, _nearest_joints(reached, weights)) for rows, _, reached in problems]
+    starts = []
+    for own_rows, _, reached in problems:
+        nearest = sorted(reached, key=lambda each: round(each.cost(weights), 7))[:_RELAXED_FROM]
+        starts.append((own_rows, np.array([each.q for each in nearest])))
     # a contradiction for any arm is resolved only by a change of one of its members
     guilty = [set(pair.indices) for pair in pairs if not pair.workspace]
-    elements = [e for e in constraint_elements(rows, names) if all(e.index in members for members in guilty)]
+    constraints = constraint_elements(rows, names)
+    elements = [e for e in constraints if all(e.index in members for members in guilty)]
     elements += [] if guilty else limiting_bounds(arm, end)
-    relaxed = relaxations(arm, starts, elements)
-    together = [] if relaxed else pair_relaxation(arm, starts, _element_pairs(constraint_elements(rows, names), guilty))
+    relaxed = [alone for (alone,) in relaxations(arm, starts, [(element,) for element in elements])]
+    both = [(a, b) for a, b in combinations(constraints, 2) if all({a.index, b.index} & m for m in guilty)]
+    together = () if relaxed else next(iter(relaxations(arm, starts, both[:_MOST_PAIRS])), ())
     evidence = {
         "stage": "goal",
         "starts_tried": best.starts_tried,
         "constraints": constraint_evidence(solution),
-        "workspace_out_by": {f: out for f, out in _face_excess(end).items() if out > SLACK},
+        "workspace_out_by": _faces_left(end),
         "active_bounds": list(solution.active_bounds),
         "contradictions": [c.to_dict() for c in pairs],
         "out_of_reach": [u.to_dict() for u in out_of_reach],
         "relaxations": [r.to_dict() for r in relaxed],
         "relaxed_together": [r.to_dict() for r in together],
     }
-    message = _compose_message(solution, end, pairs, out_of_reach, relaxed, together, joints=arm.n_q)
+    # the change to make that leaves the hand at the part, if one is known
+    useful = [r for r in relaxed if r.element.kind != "joint limit" and keeps_grasp(r.to_dict())]
+    useful = useful[:1] or (list(together) if all(keeps_grasp(r.to_dict()) for r in together) else [])
+    advice = f"Set {' and '.join(r.words for r in useful)}." if useful else ""
+    message = _compose_message(solution, end, pairs, out_of_reach, advice, joints=arm.n_q)
     return Diagnosis("plan_infeasible", message, evidence), solution
 
 
@@ -271,19 +280,9 @@ def _elastic_problems(
     return problems
 
 
-def _element_pairs(elements: Sequence[Element], guilty: Sequence[set[int]]) -> list[tuple[Element, Element]]:
-    """Returns at most 15 pairs of elements that include a member of every contradicting set."""
-    pairs = [(a, b) for a, b in combinations(elements, 2) if all({a.index, b.index} & members for members in guilty)]
-    return pairs[:_MOST_PAIRS]
-
-
-def _nearest_joints(ends: Sequence[Compromise], weights: Weights) -> Array:
-    """Returns (<= 2, n) joints of the compromises with the least violation [rad]."""
-    return np.array([end.q for end in sorted(ends, key=lambda e: round(e.cost(weights), 7))[:_RELAXED_FROM]])
-
-
-def _face_excess(end: Compromise) -> dict[str, float]:
-    return dict(zip(FACES, end.faces.tolist(), strict=True))
+def _faces_left(end: Compromise) -> dict[str, float]:
+    """Returns by how much the hand is beyond the faces of the workspace that it leaves [m]."""
+    return {face: out for face, out in zip(FACES, end.faces.tolist(), strict=True) if out > SLACK}
 
 
 _FREE_HAND = 6
@@ -295,22 +294,22 @@ def _compose_message(
     end: Compromise,
     pairs: Sequence[Contradiction],
     out_of_reach: Sequence[Unreachable],
-    relaxed: Sequence[Relaxation],
-    together: Sequence[Relaxation],
+    advice: str,
     *,
     joints: int,
 ) -> str:
+    """Returns the message; `advice` is the change to make, empty if none is known."""
     proved = [pair for pair in pairs if not pair.workspace]
     if proved:
         what, contradict, why = proved[0].message.partition(" contradict each other: ")
         others = [" and ".join(f"'{label}'" for label in pair.labels) for pair in proved[1:]]
         return compose_message(
             f"No grasp exists: {what}{contradict.removesuffix(': ')}.",
-            _advise_change(relaxed, together) or "Change or remove one of them.",
+            advice or "Change or remove one of them.",
             [f"{why[:1].upper()}{why[1:]}.", *(f"So do {labels}." for labels in others)],
         )
     out = describe_unmet(solution)
-    out += [f"the hand is {v:.4g} m beyond workspace {f}" for f, v in _face_excess(end).items() if v > SLACK]
+    out += [f"the hand is {v:.4g} m beyond workspace {face}" for face, v in _faces_left(end).items()]
     reasons = [*(u.message for u in out_of_reach), *(pair.message for pair in pairs)]
     if solution.active_bounds:
         reasons.insert(0, f"Held back by {', '.join(solution.active_bounds)}")
@@ -319,33 +318,16 @@ def _compose_message(
     if joints < _FREE_HAND:
         reasons.append(f"The arm has {joints} joints, too few to give its hand every direction at a place")
     away = max((u.out_by for u in out_of_reach if u.unit == "m"), default=0.0)
-    advice = (
-        f"Move the object at least {math.ceil(100.0 * away) / 100.0:.2f} m nearer."
-        if away > _FAR_M
-        else _advise_change(relaxed, together) or CHANGE_ADVICE
-    )
+    if away > _FAR_M:
+        advice = f"Move the object at least {math.ceil(100.0 * away) / 100.0:.2f} m nearer."
     evidence = [describe_starts(solution), *(f"{reason}." for reason in reasons)]
-    return compose_message(describe_failed_search(out), advice, evidence)
-
-
-def _advise_change(relaxed: Sequence[Relaxation], together: Sequence[Relaxation]) -> str:
-    """Returns the change to make, as a sentence; empty if none is known that leaves the hand at the part."""
-    useful = [r for r in relaxed if r.element.kind != "joint limit" and keeps_grasp(r.to_dict())]
-    useful = useful[:1] or (list(together) if all(keeps_grasp(r.to_dict()) for r in together) else [])
-    words = " and ".join(r.words for r in useful)
-    return f"Set {words}." if words else ""
+    return compose_message(describe_failed_search(out), advice or CHANGE_ADVICE, evidence)
 
 
 def describe_misfit(rows: tuple[Row, ...], T_base_ee: Pose, slip: Slip, request: PlanRequest) -> str | None:
-    """Returns why a hand does not hold a part as a goal would; None if it does.
+    """Returns why a hand does not hold a part, where it is now, as a goal with these rows would; None if it does.
 
     The hand may be turned about the contact as far as `slip` lets it turn while it leads the part.
-
-    Args:
-        rows: Constraints on a goal.
-        T_base_ee: Pose of the hand.
-        slip: Freedom of the hand on the part.
-        request: The problem, with the part where it is now.
     """
     R, p = T_base_ee.R, T_base_ee.p
     limits = [row for row in rows if isinstance(row, AxisRow) or row.weight is None]

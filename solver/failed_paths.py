@@ -50,18 +50,12 @@ class FailedPartPath:
         found = _find_end(self.arm, self._waypoints_at, self.path, self.scene.s)
         if found is None:
             return self.failure()
-        reason = _describe_end(found)
-        evidence = {**self._build_evidence(found.reached, reason), **_end_evidence(found), "slip": self.grasp.slip.name}
-        return StageFailure("path", f"{self._describe_path(found.reached)}, {reason}", evidence)
+        evidence = {**self._build_evidence(found.reached, found.reason), **found.to_dict()}
+        message = f"{self._describe_path(found.reached)}, {found.reason}"
+        return StageFailure("path", message, {**evidence, "slip": self.grasp.slip.name})
 
     def _build_evidence(self, s: float, reason: str) -> dict[str, Any]:
-        return {
-            "s0": self.scene.s,
-            "reached_s": s,
-            "target_s": self.target_s,
-            "unit": self.scene.joint.unit,
-            "reason": reason,
-        }
+        return {**_progress(self.scene, self.scene.s, s, self.target_s), "reason": reason}
 
     def _describe_path(self, s: float) -> str:
         return f"{_describe_progress(self.scene, s, self.target_s)} (hand {self.grasp.slip.name} on the part)"
@@ -106,14 +100,13 @@ class FailedPosePath:
         found = _find_end(self.arm, self._waypoints_at, self.path, 0.0)
         if found is None:
             return self.failure()
-        reason = _describe_end(found)
-        evidence = self._build_evidence(found.reached, reason)
+        evidence = self._build_evidence(found.reached, found.reason)
         far = f"it gets {evidence['reached_m']:.3f} of {evidence['way_m']:.3f} m far"
         if self.s is not None:
             at = float(np.interp(found.reached, np.arange(len(self.s)), self.s))
             far = f"the part gets to {at:.3f} of {self.s[-1]:.3f} {self.unit}"
             evidence.update(reached_s=at, target_s=float(self.s[-1]))
-        return StageFailure(self.stage, f"{self.what}: {far}, {reason}", {**evidence, **_end_evidence(found)})
+        return StageFailure(self.stage, f"{self.what}: {far}, {found.reason}", {**evidence, **found.to_dict()})
 
     def _build_evidence(self, count: float, reason: str) -> dict[str, Any]:
         p = np.array([pose.p for pose in self.poses])  # (N, 3)
@@ -163,17 +156,16 @@ class CollidingPath:
         for k in range(1, len(s)):
             hit = self.clearance.check_follow(q[k - 1 : k + 1], s[k - 1 : k + 1])
             if hit is not None:
-                pair = hit.evidence["pair"]
-                evidence = {
-                    **hit.evidence,
-                    "s0": float(s[0]),
-                    "reached_s": float(s[k - 1]),
-                    "target_s": float(s[-1]),
-                    "unit": self.scene.joint.unit,
-                }
-                progress = _describe_progress(self.scene, float(s[k - 1]), float(s[-1]))
+                pair, reached, target = hit.evidence["pair"], float(s[k - 1]), float(s[-1])
+                evidence = {**hit.evidence, **_progress(self.scene, float(s[0]), reached, target)}
+                progress = _describe_progress(self.scene, reached, target)
                 return StageFailure(hit.stage, f"{progress}, then {pair[0]} meets {pair[1]}", evidence)
         return self.hit
+
+
+def _progress(scene: PlanningScene, start: float, reached: float, target: float) -> dict[str, Any]:
+    """Returns how far the part can be led, as evidence [rad or m]."""
+    return {"s0": start, "reached_s": reached, "target_s": target, "unit": scene.joint.unit}
 
 
 def _describe_progress(scene: PlanningScene, s: float, target: float) -> str:
@@ -196,16 +188,3 @@ def _find_end(
     if step == 0.0:
         return None
     return path_end(arm, waypoint_at, path.q[last], start, float(path.s[-1]), step)
-
-
-def _describe_end(end: PathEnd) -> str:
-    *first, last = end.stopped_by
-    return f"stopped by {', '.join(first)} and {last}" if first else f"stopped by {last}"
-
-
-def _end_evidence(end: PathEnd) -> dict[str, Any]:
-    return {
-        "stopped_by": list(end.stopped_by),
-        "stopped_by_kinds": list(end.kinds),
-        "q": [float(v) for v in end.q],
-    }

@@ -12,7 +12,7 @@ import numpy as np
 from unlatch.simcore.geometry import Pose, matrix_from_rpy, unit
 from unlatch.solver.goal_solver import Goal, GoalBatch, GoalSolver
 from unlatch.solver.motion import StageFailure
-from unlatch.solver.path_solver import PathSolution, PathSolver, apply_motion, pre_poses
+from unlatch.solver.path_solver import PathSolution, PathSolver, apply_motion, motion_poses
 from unlatch.solver.plan import PlanRequest
 from unlatch.solver.plan_log import PlanLog
 from unlatch.solver.scene import Slide, Slip, SlipMode, bar_axis, inward_direction
@@ -82,7 +82,9 @@ class GoalFinder:
         self.rng = rng
         self.log = log
         self.hand_directions: tuple[Array, Array] | None = None
-        """(3,) approach and (3,) fingertip line that the hand must nearly have at the goal, base frame; None = free."""
+        """(3,) approach and (3,) fingertip line that the hand must nearly have at the goal, base frame; None = free.
+
+        They need keypoints `tool_head`, `tool_tail` and `tool_side`."""
         self.best: Solution | None = None
         """The solution of least cost, or the best compromise."""
 
@@ -108,7 +110,9 @@ class GoalFinder:
         """Runs one wave of starts, shared among the guides of each set of tool keypoints."""
         batches = []
         for variant, tool in self.arm.tool_variants():
-            rows = self._term_rows(tool) + self._direction_rows(tool)
+            rows = self._term_rows(tool)
+            if self.hand_directions is not None:
+                rows += direction_rows(tool, self.hand_directions)
             starts = self.request.budget.goal_starts * growth(wave) // len(guides[variant])
             batches += [
                 self.solver.run(
@@ -118,10 +122,6 @@ class GoalFinder:
             ]
             self.log.counts["starts"] += starts * len(guides[variant])
         return batches
-
-    def _direction_rows(self, tool: Mapping[str, Array]) -> tuple[Row, ...]:
-        """Returns the rows of `hand_directions`; it needs keypoints `tool_head`, `tool_tail` and `tool_side`."""
-        return () if self.hand_directions is None else direction_rows(tool, self.hand_directions)
 
     def find_exactly(self) -> list[Goal]:
         """Returns the goal of least cost, by the slower solver that misses the fewest goals; empty if there is none."""
@@ -397,7 +397,8 @@ class GoalRanker:
         """
         motions = [motion for motion in self.request.setting.pre_actuation_motions if motion[0] != "rotate"]
         reading = self.request.motion_reading(variant)
-        return np.array([T.p for T in pre_poses(Pose.identity(), motions, self.scene, reading).dense])
+        track = motion_poses(Pose.identity(), motions, self.scene, reading, before_contact=len(motions))
+        return np.array([T.p for T in track.dense])
 
     def _follow_coarsely(self, goals: Array, slip: Slip, inward: Array, count: int) -> Sequence[PathSolution | None]:
         if self.target_s is None:

@@ -94,15 +94,10 @@ class GoalSolver:
         nearness: Nearness | None = None,
         waves: int = WAVES,
     ) -> Solution:
-        """Returns the solution of least cost, or the best compromise with `found` False.
+        """Returns the solution of least cost that meets the constraints, or the best compromise with `found` False.
 
-        Args:
-            terms: Constraints.
-            scene: The object.
-            q_reference: (n,) joints to stay near [rad].
-            costs: Cost terms.
-            nearness: Cost of the distance from the reference; None = joints and hand pose, all weights 1.
-            waves: Largest number of waves of starts; the first one that finds a goal is the last.
+        The cost has `nearness` to the joints q_reference (n,) [rad]; None = joints and hand pose, all weights 1. There
+        are at most `waves` waves of starts; the first one that finds a goal is the last.
         """
         began = time.perf_counter()
         problems, build_ms = self._build_problems(terms, scene, costs, q_reference)

@@ -51,7 +51,8 @@ class PathGeometry(JointGeometry):
 
     def places(self, to: float, count: int) -> Array:
         """See `JointGeometry.places`; the corners of the way are among them."""
-        ends = [self.position, *(s for s in self.path.way if _is_between(s, self.position, to)), to]
+        low, high = min(self.position, to) + 1e-9, max(self.position, to) - 1e-9
+        ends = [self.position, *(s for s in self.path.way if low < s < high), to]
         ends.sort(reverse=to < self.position)
         length = max(abs(to - self.position), 1e-9)
         found = [np.array([self.position])]
@@ -59,10 +60,6 @@ class PathGeometry(JointGeometry):
             steps = max(1, round(count * abs(last - first) / length))
             found.append(np.linspace(first, last, steps + 1)[1:])
         return np.concatenate(found)
-
-
-def _is_between(s: float, first: float, last: float) -> bool:
-    return min(first, last) + 1e-9 < s < max(first, last) - 1e-9
 
 
 def in_part_positions(plan: KeyframePlan, path: JointPath, joint: str) -> KeyframePlan:

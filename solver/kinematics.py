@@ -77,12 +77,7 @@ class Kinematics:
 
     @classmethod
     def from_urdf(cls, urdf_path: str | Path, *, base_link: str, tip_link: str) -> Kinematics:
-        """Reads the chain between two links of a URDF.
-
-        Args:
-            urdf_path: URDF file.
-            base_link: Link whose frame is the arm's base frame.
-            tip_link: Link whose pose is computed.
+        """Reads the chain of a URDF from the link with the arm's base frame to the link whose pose is computed.
 
         Raises:
             AssetError: The file is missing, too large or no URDF, or the chain has no moving joint.
@@ -134,13 +129,9 @@ class Kinematics:
         return self._programs[key]
 
     def expressions(self, q: Any) -> tuple[Any, Any, list[Any], list[Any]]:
-        """Returns CasADi expressions of the tip pose and of its geometric Jacobian.
+        """Returns CasADi expressions of the tip pose and of its geometric Jacobian for a column q, SX or MX.
 
-        Args:
-            q: CasADi SX or MX column of n_q joint positions.
-
-        Returns:
-            R (3, 3), p (3,), and per joint the columns of the linear and of the angular velocity (3,), base frame.
+        They are R (3, 3), p (3,), and per joint the columns of the linear and of the angular velocity (3,), base frame.
         """
         R, p = ca.SX.eye(3), ca.SX.zeros(3)
         axes, origins = [], []

@@ -117,7 +117,8 @@ class _Problem:
         rank = np.where(np.isfinite(cost + violation), cost + _VIOLATION_PRICE * violation, np.inf)
         chosen: list[int] = []
         for i in np.argsort(rank, kind="stable").tolist():
-            if math.isfinite(rank[i]) and (not chosen or _distance_to_nearest(q[chosen], q[i]) > _DISTINCT_END_RAD):
+            nearest_rad = float(np.abs(q[chosen] - q[i]).max(axis=1).min(initial=math.inf))
+            if math.isfinite(rank[i]) and nearest_rad > _DISTINCT_END_RAD:
                 chosen.append(i)
             if len(chosen) == sum(_GROUPS):
                 break
@@ -157,7 +158,3 @@ class _Problem:
 def _interleave(schedules: tuple[Schedule, ...], count: int) -> Array:
     """Returns (count, steps, 4): start i has schedule i, then from the first one again."""
     return np.array([schedules[i % len(schedules)] for i in range(count)])
-
-
-def _distance_to_nearest(q: Array, other: Array) -> float:
-    return float(np.abs(q - other).max(axis=1).min())

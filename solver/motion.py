@@ -88,31 +88,26 @@ def plan_motion(
         hit = space.check(q)
         if hit is not None:
             return _no_motion(space, hit, f"the {name} of the motion collides: {describe_collision(hit)}")
-    bent = _find_bent_path(start, detours, goal, space)
-    if bent is not None:
-        return MotionResult(True, bent, "via", space.queries)
+    if detours != ():
+        from unlatch.solver.motion_search import find_bent_path
+
+        bent = find_bent_path(start, detours, goal, space)
+        if bent is not None:
+            return MotionResult(True, bent, "via", space.queries)
     hit = space.check_edge(start, goal) or space.check_closely(straight)
     if hit is None:
         return MotionResult(True, straight, "straight", space.queries)
-    bent = _find_bent_path(start, vias, goal, space)
+    from unlatch.solver.motion_search import find_bent_path, plan_around
+
+    bent = find_bent_path(start, vias, goal, space)
     if bent is not None:
         return MotionResult(True, bent, "via", space.queries, blocked_by=hit)
     if straight_only:
         return _no_motion(space, hit, f"the straight way is blocked by {describe_collision(hit)}")
-    from unlatch.solver.motion_search import plan_around
-
     around = plan_around(start, goal, space, arm, rng)
     if around is not None:
         return MotionResult(True, around, "rrt_connect", space.queries, blocked_by=hit)
     return _no_motion(space, hit, f"no way around {describe_collision(hit)} in {space.queries} collision queries")
-
-
-def _find_bent_path(start: Array, vias: Iterable[Array], goal: Array, space: CheckedSpace) -> Array | None:
-    if vias == ():
-        return None
-    from unlatch.solver.motion_search import find_bent_path
-
-    return find_bent_path(start, vias, goal, space)
 
 
 def is_timed_motion_clear(
@@ -156,52 +151,38 @@ class StageFailure:
     """Numbers and names behind the message; for a collision the pair, its distance, where, and the joint position."""
 
 
+@dataclass
 class Clearance:
     """Collision checks of one planning problem; each stops at the first hit."""
 
-    def __init__(
-        self,
-        checker: CollisionChecker | None,
-        *,
-        contact_links: Sequence[str],
-        s0: float,
-        gripper_m: float,
-        held_gripper_m: float,
-        released_gripper_m: float | None = None,
-        carrying: Carrying | None = None,
-    ) -> None:
-        """Prepares the checks.
-
-        Args:
-            checker: Collision checker; None = no obstacles.
-            contact_links: Links that the fingers may touch from contact on.
-            s0: Joint position of the part before it moves [rad or m].
-            gripper_m: Opening of the gripper while it holds nothing [m].
-            held_gripper_m: Opening of the gripper while it holds the part [m].
-            released_gripper_m: Opening of the gripper on the retreat [m]; None = `gripper_m`.
-            carrying: When the hand carries a free object. Where it does so from the start on, the checker is in
-                `carried_by_hand` already.
-        """
-        self.queries = 0
-        self._checker = checker
-        self._contact_links = contact_links
-        self._s0 = s0
-        self._gripper_m = gripper_m
-        self._held_gripper_m = held_gripper_m
-        self._released_gripper_m = gripper_m if released_gripper_m is None else released_gripper_m
-        self._carrying = carrying
+    checker: CollisionChecker | None
+    """Collision checker; None = no obstacles."""
+    contact_links: Sequence[str]
+    """Links that the fingers may touch from contact on."""
+    s0: float
+    """Joint position of the part before it moves [rad or m]."""
+    gripper_m: float
+    """Opening of the gripper while it holds nothing [m]."""
+    held_gripper_m: float
+    """Opening of the gripper while it holds the part [m]."""
+    released_gripper_m: float | None = None
+    """Opening of the gripper on the retreat [m]; None = `gripper_m`."""
+    carrying: Carrying | None = None
+    """When the hand carries a free object; from the start on, the checker is in `carried_by_hand` already."""
+    queries: int = 0
+    """Collision queries so far."""
 
     def check_contact(self, q: Array) -> StageFailure | None:
         """Checks the contact pose at joints q (n,) [rad]."""
         with self._contact_allowed():
-            return self._check("contact", "at contact", q, self._s0, self._gripper_m)
+            return self._check("contact", "at contact", q, self.s0, self.gripper_m)
 
     def check_approach(self, q: Array, poses: Sequence[Pose]) -> StageFailure | None:
         """Checks the approach, joints (A, n) [rad] and hand poses, base frame.
 
         Both begin at the contact pose (not checked) and end at the farthest pre-grasp.
         """
-        return self._check_backwards("approach", "on the approach", q, poses, self._s0)
+        return self._check_backwards("approach", "on the approach", q, poses, self.s0)
 
     def check_reach(self, q: Array) -> StageFailure | None:
         """Checks the joints (R, n) [rad] from the goal (not checked) to a later contact pose.
@@ -210,7 +191,7 @@ class Clearance:
         """
         where, points = "on the way from the goal to contact", [*q[1:], *(inner for _, inner in _list_inner_poses(q))]
         with self._contact_allowed():
-            return _first_failure(self._check("approach", where, each, self._s0, self._gripper_m) for each in points)
+            return _first_failure(self._check("approach", where, each, self.s0, self.gripper_m) for each in points)
 
     def check_follow(self, q: Array, s: Array) -> StageFailure | None:
         """Checks the joints (W, n) [rad] while the part moves through positions (W,) [rad or m].
@@ -223,7 +204,7 @@ class Clearance:
         def check(at: float, q_here: Array) -> StageFailure | None:
             s_here = float(np.interp(at, np.arange(count), s))
             where = f"while the part moves, at joint position {s_here:.3f}"
-            return self._check("follow", where, q_here, s_here, self._held_gripper_m)
+            return self._check("follow", where, q_here, s_here, self.held_gripper_m)
 
         with self._contact_allowed(), self._carried(Carrying.taken, q[0]):
             return _first_failure(check(at, q_here) for at, q_here in [*waypoints, *_list_inner_poses(q)])
@@ -234,7 +215,7 @@ class Clearance:
         The part stays at position s [rad or m].
         """
         with self._carried(Carrying.put, q[0]):
-            return self._check_backwards("retreat", "on the retreat", q, poses, s, gripper=self._released_gripper_m)
+            return self._check_backwards("retreat", "on the retreat", q, poses, s, gripper=self.released_gripper_m)
 
     def _check_backwards(
         self, stage: str, where: str, q: Array, poses: Sequence[Pose], s: float, *, gripper: float | None = None
@@ -245,26 +226,26 @@ class Clearance:
         def check(at: float, q_here: Array) -> StageFailure | None:
             near = float(np.interp(at, np.arange(len(distances)), distances)) <= _TOUCH_M
             with self._contact_allowed() if near else nullcontext():
-                return self._check(stage, where, q_here, s, self._gripper_m if gripper is None else gripper)
+                return self._check(stage, where, q_here, s, self.gripper_m if gripper is None else gripper)
 
         waypoints = [(float(i), q[i]) for i in reversed(range(1, len(q)))]
         return _first_failure(check(at, q_here) for at, q_here in [*waypoints, *_list_inner_poses(q)])
 
     def _carried(self, when: Carrying, q: Array) -> Any:
         """Returns a context in which the object is taken or put down at joints q (n,) [rad], if it is so then."""
-        checker = self._checker
-        if self._carrying is not when or not isinstance(checker, CarryingChecker):
+        checker = self.checker
+        if self.carrying is not when or not isinstance(checker, CarryingChecker):
             return nullcontext()
         return checker.carried_from(q) if when is Carrying.taken else checker.released_at(q)
 
     def _contact_allowed(self) -> Any:
-        return nullcontext() if self._checker is None else self._checker.allow(self._contact_links)
+        return nullcontext() if self.checker is None else self.checker.allow(self.contact_links)
 
     def _check(self, stage: str, where: str, q: Array, s: float, gripper: float) -> StageFailure | None:
-        if self._checker is None:
+        if self.checker is None:
             return None
         self.queries += 1
-        hit = self._checker.deepest_collision(q, s=s, gripper=gripper)
+        hit = self.checker.deepest_collision(q, s=s, gripper=gripper)
         if hit is None:
             return None
         return StageFailure(stage, f"{where} {hit.link_a} meets {hit.link_b}", collision_evidence(hit, s=s))

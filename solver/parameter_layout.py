@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -182,12 +182,15 @@ class ParameterLayout:
             (size,).
         """
         nearness = Nearness(np.ones(self.n_q)) if nearness is None else nearness
-        rows = [row if isinstance(row, AxisRow) else _scale_cost(row, cost_scale) for row in rows]
+        rows = [
+            row if isinstance(row, AxisRow) or row.weight is None else replace(row, weight=cost_scale * row.weight)
+            for row in rows
+        ]
         parts = []
         for kind, ends in _ENDS.items():
-            packed = [_PACKERS[kind](row, tighten) for row in rows if _kind_of_row(row) == kind]
+            packed = [_pack_row(row, tighten) for row in rows if _kind_of_row(row) == kind]
             parts += [*packed, *[np.zeros(ends[-1])] * (getattr(self.row_counts, kind) - len(packed))]
-        parts += [_pack_expression(r, tighten) for r in _sorted_expressions(rows)]
+        parts += [_pack_row(row, tighten) for row in _sorted_expressions(rows)]
         inset = 1e-6 * np.array([[1.0], [-1.0]])
         parts += [(box + inset).ravel(), lower, upper, cost_scale * nearness.weights]
         if self.pose:
@@ -207,10 +210,6 @@ def _kind_of_row(row: Row) -> str:
     return {PointRow: "points", PlaneRow: "planes", ExpressionRow: "expressions"}[type(row)]
 
 
-def _scale_cost(row: PointRow | PlaneRow | ExpressionRow, factor: float) -> Row:
-    return row if row.weight is None or factor == 1.0 else replace(row, weight=factor * row.weight)
-
-
 def _sorted_expressions(rows: Sequence[Row]) -> list[ExpressionRow]:
     return sorted((row for row in rows if isinstance(row, ExpressionRow)), key=lambda row: row.kind.name)
 
@@ -220,46 +219,27 @@ def is_cone(row: AxisRow) -> bool:
     return row.lower <= 1e-12 or row.upper >= math.pi - 1e-12
 
 
-def _pack_point(row: PointRow, tighten: float) -> Array:
-    # hard rows carry a negative weight: the program multiplies those by mu
-    weight = -POINT_WEIGHT if row.weight is None else row.weight
-    return np.concatenate([row.x_ee, row.target, [tighten * row.tolerance, weight]])
-
-
-def _pack_cone(row: AxisRow, tighten: float) -> Array:
-    # a ball about the unit vector: at its centre the distance has a slope, the cosine of the angle has none
-    opposite = row.lower > 1e-12
-    angle = math.pi - row.lower if opposite else row.upper
-    radius = 2.0 * math.sin(min(math.pi, tighten * angle) / 2.0)
-    return np.concatenate([row.x_ee, -row.target if opposite else row.target, [radius, 1.0]])
-
-
-def _pack_angle(row: AxisRow, tighten: float) -> Array:
-    middle, half = 0.5 * (row.lower + row.upper), 0.5 * tighten * (row.upper - row.lower)
-    low, high = math.cos(middle + half), math.cos(middle - half)
-    return np.concatenate([row.x_ee, row.target, [low, high, 1.0]])
-
-
-def _pack_plane(row: PlaneRow, tighten: float) -> Array:
-    weight = -POINT_WEIGHT if row.weight is None else row.weight
-    offset = float(row.normal @ row.point)
-    return np.concatenate([row.x_ee, row.normal, [offset, tighten * row.tolerance, weight]])
-
-
-_PACKERS: dict[str, Callable[[Any, float], Array]] = {
-    "points": _pack_point,
-    "cones": _pack_cone,
-    "angles": _pack_angle,
-    "planes": _pack_plane,
-}
-
-
-def _pack_expression(row: ExpressionRow, tighten: float) -> Array:
+def _pack_row(row: Row, tighten: float) -> Array:
+    """Returns the numbers of a row in the order of `UnpackedParameters`."""
+    if isinstance(row, AxisRow) and is_cone(row):
+        # a ball about the unit vector: at its centre the distance has a slope, the cosine of the angle has none
+        opposite = row.lower > 1e-12
+        angle = math.pi - row.lower if opposite else row.upper
+        radius = 2.0 * math.sin(min(math.pi, tighten * angle) / 2.0)
+        return np.concatenate([row.x_ee, -row.target if opposite else row.target, [radius, 1.0]])
+    if isinstance(row, AxisRow):
+        middle, half = 0.5 * (row.lower + row.upper), 0.5 * tighten * (row.upper - row.lower)
+        return np.concatenate([row.x_ee, row.target, [math.cos(middle + half), math.cos(middle - half), 1.0]])
     half = tighten * row.tolerance
-    low = -_OPEN if math.isinf(row.lower) else row.wanted - half
-    high = _OPEN if math.isinf(row.upper) else row.wanted + half
+    # hard rows carry a negative weight: the program multiplies those by mu
     weight = -unit_weight(row.unit) if row.weight is None else row.weight
-    return np.concatenate([row.numbers, [low, high, weight]])
+    if isinstance(row, ExpressionRow):
+        low = -_OPEN if math.isinf(row.lower) else row.wanted - half
+        high = _OPEN if math.isinf(row.upper) else row.wanted + half
+        return np.concatenate([row.numbers, [low, high, weight]])
+    if isinstance(row, PointRow):
+        return np.concatenate([row.x_ee, row.target, [half, weight]])
+    return np.concatenate([row.x_ee, row.normal, [float(row.normal @ row.point), half, weight]])
 
 
 def unit_weight(unit: str) -> float:

@@ -43,8 +43,8 @@ def apply_motion(
     """Returns the pose after a share (0 to 1) of one motion of the setting, [mode, value] or [word, distance]."""
     mode, value = str(motion[0]), share * float(motion[1])
     if mode == "rotate":
-        R, t = _joint_turn(scene, reading.turn_sign * value)
-        return Pose(R @ T_base_ee.R, R @ T_base_ee.p + t)
+        R, origin = matrix_from_axis_angle(scene.joint.axis, reading.turn_sign * value), scene.joint.origin
+        return Pose(R @ T_base_ee.R, R @ T_base_ee.p + (origin - R @ origin))
     shift = np.zeros(3)
     if mode in MOTION_WORDS:
         shift[MOTION_WORDS[mode][0]] = value
@@ -55,19 +55,7 @@ def apply_motion(
     return T_base_ee @ Pose.from_translation(reading.R_ee_hand @ shift)
 
 
-def pre_poses(
-    T_base_goal: Pose,
-    motions: Sequence[Sequence[Any]],
-    scene: PlanningScene,
-    reading: MotionReading,
-    *,
-    step_m: float = STEP_M,
-) -> PoseTrack:
-    """Returns the poses from the goal back to the first pre-grasp."""
-    return post_poses(T_base_goal, motions, scene, reading, before_contact=len(motions), step_m=step_m)
-
-
-def post_poses(
+def motion_poses(
     T_base_goal: Pose,
     motions: Sequence[Sequence[Any]],
     scene: PlanningScene,
@@ -79,9 +67,9 @@ def post_poses(
 ) -> PoseTrack:
     """Returns the poses from the goal on, with the joint position of a part that follows the hand.
 
-    The part does not move during the first `before_contact` motions, before the fingers meet it. The track ends where
-    the part reaches one of the `ends`, a lower and an upper joint position [rad or m]. Straight motions have a pose
-    every `step_m`.
+    The part does not move during the first `before_contact` motions, before the fingers meet it; on the way back to a
+    pre-grasp these are all. The track ends where the part reaches one of the `ends`, a lower and an upper joint
+    position [rad or m]. Straight motions have a pose every `step_m`.
     """
     dense, s = [T_base_goal], [scene.s]
     keyframes: list[int] = []
@@ -126,11 +114,6 @@ def _cut_motion(
         low, high = (middle, high) if inside else (low, middle)
     T, s_part = at(high)
     return T, float(np.clip(s_part, *ends))
-
-
-def _joint_turn(scene: PlanningScene, angle_rad: float) -> tuple[Array, Array]:
-    R = matrix_from_axis_angle(scene.joint.axis, angle_rad)
-    return R, scene.joint.origin - R @ scene.joint.origin
 
 
 def _joint_change(

@@ -34,7 +34,6 @@ from unlatch.solver.setting import (
     SuccessMode,
     sum_turns,
 )
-from unlatch.solver.term import Term
 from unlatch.solver.term_kinds import COSTS, TERMS, AxisAngle, infer_type
 
 _ANGLE_TYPES = (
@@ -73,8 +72,16 @@ def rewrite_entry(
     Values that are not understood stay, so that the strict reader refuses them.
     """
     out = {str(key): value for key, value in entry.items() if value is not None}
-    _read_names(out, where, notices)
-    _read_letters(out, where, notices)
+    for key, value in out.items():
+        if key.endswith("keypoint_name") and isinstance(value, str) and value in KEYPOINT_ALIASES:
+            out[key] = KEYPOINT_ALIASES[value]
+            notices.append(f"{where}.{key}: {value} read as {out[key]}, another name of the same keypoint.")
+    for key in ("target_axis", "plane_normal"):
+        letter = out.get(key)
+        if isinstance(letter, str) and letter.lstrip("+") in _LETTERS:
+            index, sign = _LETTERS[letter.lstrip("+")]
+            out[key] = [sign if i == index else 0.0 for i in range(3)]
+            notices.append(f"{where}.{key}: '{letter}' read as the vector {out[key]}.")
     if not cost:
         _type_by_name(out, where, notices, origin)
     if not _settle_type(out, where, notices, cost=cost):
@@ -85,22 +92,6 @@ def rewrite_entry(
         _settle_numbers(out, where, notices)
     _drop_unknown(out, where, notices, cost=cost)
     return out
-
-
-def _read_names(out: dict[str, Any], where: str, notices: list[str]) -> None:
-    for key, value in out.items():
-        if key.endswith("keypoint_name") and isinstance(value, str) and value in KEYPOINT_ALIASES:
-            out[key] = KEYPOINT_ALIASES[value]
-            notices.append(f"{where}.{key}: {value} read as {out[key]}, another name of the same keypoint.")
-
-
-def _read_letters(out: dict[str, Any], where: str, notices: list[str]) -> None:
-    for key in ("target_axis", "plane_normal"):
-        letter = out.get(key)
-        if isinstance(letter, str) and letter.lstrip("+") in _LETTERS:
-            index, sign = _LETTERS[letter.lstrip("+")]
-            out[key] = [sign if i == index else 0.0 for i in range(3)]
-            notices.append(f"{where}.{key}: '{letter}' read as the vector {out[key]}.")
 
 
 def _type_by_name(out: dict[str, Any], where: str, notices: list[str], origin: Origin) -> None:
@@ -144,7 +135,9 @@ def _settle_type(out: dict[str, Any], where: str, notices: list[str], *, cost: b
     known = kind in catalog.names()
     if kind is not None and not known and not cost:
         return True
-    if known and not _lacks_fields(out, catalog.load(str(kind))):
+    needed = fields(catalog.load(str(kind))) if known else ()
+    required = [f.name for f in needed if f.default is MISSING and f.default_factory is MISSING]
+    if known and all(name in out for name in required if name != "tolerance"):
         return True
     inferred = infer_type(out, cost=cost)
     if inferred is None:
@@ -166,11 +159,6 @@ def _settle_type(out: dict[str, Any], where: str, notices: list[str], *, cost: b
 def is_angle(entry: Mapping[str, Any]) -> bool:
     """Returns whether an entry of a `constraint_list` bounds an angle, by its type or else by its fields."""
     return (entry.get("type") or infer_type(entry, cost=False)) in _ANGLE_TYPES
-
-
-def _lacks_fields(out: Mapping[str, Any], cls: type[Term]) -> bool:
-    required = [f.name for f in fields(cls) if f.default is MISSING and f.default_factory is MISSING]
-    return any(name not in out for name in required if name != "tolerance")
 
 
 def _keep_one_target(out: dict[str, Any], where: str, notices: list[str]) -> None:
@@ -350,9 +338,11 @@ def _settle_motions(out: dict[str, Any], where: str, notices: list[str]) -> None
         notices.append(f"{where}.{key}: a list of one motion read as that motion.")
     labels = out.get("additional_labels")
     if isinstance(labels, Mapping):
-        out["additional_labels"] = {
-            name: _rewrite_label(value, f"{where}.additional_labels.{name}", notices) for name, value in labels.items()
-        }
+        out["additional_labels"] = dict(labels)
+        for name, value in labels.items():
+            if isinstance(value, Mapping) and set(value) == {"modify_actuation_motion"}:
+                out["additional_labels"][name] = value["modify_actuation_motion"]
+                notices.append(f"{where}.additional_labels.{name}: read as its modify_actuation_motion.")
 
 
 def _rewrite_motion(motion: Any, where: str, notices: list[str]) -> Any:
@@ -364,13 +354,6 @@ def _rewrite_motion(motion: Any, where: str, notices: list[str]) -> Any:
         notices.append(f"{where}: [{motion[0]}] read as {motion[0]}.")
         return motion[0]
     return motion
-
-
-def _rewrite_label(value: Any, where: str, notices: list[str]) -> Any:
-    if isinstance(value, Mapping) and set(value) == {"modify_actuation_motion"}:
-        notices.append(f"{where}: read as its modify_actuation_motion.")
-        return value["modify_actuation_motion"]
-    return value
 
 
 def _settle_contact(out: dict[str, Any], where: str, notices: list[str]) -> None:
@@ -504,10 +487,7 @@ _FAR_ENOUGH = 0.8
 def describe_short_end(scene: PlanningScene, ends: tuple[float, float], end: float) -> str:
     """Says that motions of GenSim2, whose planner knows no joint, end before a part is open; empty: they do not.
 
-    Args:
-        scene: Where the part is, and which of its ends is open.
-        ends: Joint positions between which the part is led, the lower one first [rad or m].
-        end: Joint position to which the motions lead the part [rad or m].
+    They lead the part to the joint position `end`, and could between `ends`, the lower one first [rad or m].
     """
     sign, unit = (1.0 if scene.s_open > scene.s_closed else -1.0), scene.joint.unit
     wanted = ends[int(sign > 0.0)]
@@ -518,18 +498,6 @@ def describe_short_end(scene: PlanningScene, ends: tuple[float, float], end: flo
 
 def _object_rotation(scene: PlanningScene) -> Array:
     return scene.R_base_world if scene.R_base_object is None else scene.R_base_object
-
-
-def _cross_sign(setting: PlannerSettingCfg, theirs: PeerAxes, *, opens: bool | None) -> float:
-    """Returns -1 if the setting is written for a door whose hinge is on the other side.
-
-    By the annotation, cross products point out of a door with its hinge on the left, and into one with its hinge on
-    the right. The turns of the setting say for which of the two it is written: opening is a negative turn on the left.
-    """
-    is_for_right = sum_turns(setting.listed_post_motions) * (-1.0 if opens is False else 1.0) > 0.0
-    if is_for_right and _hand_side(setting) > 0.0:
-        is_for_right = False  # such a hand would come through the door: the cross product points out of it here
-    return 1.0 if is_for_right == theirs.is_mirrored else -1.0
 
 
 def _hand_side(setting: PlannerSettingCfg) -> float:
@@ -555,5 +523,10 @@ def read_peer_scene(setting: PlannerSettingCfg, scene: PlanningScene, *, opens: 
         return scene
     keypoints = {**scene.keypoints, TAIL: scene.keypoint(HEAD) + _TAIL_M * theirs.tail}
     own = {name: axis for name, axis in scene.axes.items() if axis_name(name) not in theirs.axes}
-    sign = _cross_sign(setting, theirs, opens=opens)
+    # by the annotation, cross products point out of a door with its hinge on the left, and into one with its hinge on
+    # the right; the turns say for which of the two the setting is written: opening is a negative turn on the left
+    is_for_right = sum_turns(setting.listed_post_motions) * (-1.0 if opens is False else 1.0) > 0.0
+    if is_for_right and _hand_side(setting) > 0.0:
+        is_for_right = False  # such a hand would come through the door: the cross product points out of it here
+    sign = 1.0 if is_for_right == theirs.is_mirrored else -1.0
     return replace(scene, keypoints=keypoints, axes={**own, **theirs.axes}, cross_sign=sign)

@@ -411,8 +411,7 @@ class PlannedTurn:
     @property
     def q_end(self) -> Array:
         """(n,) joints after the step back [rad]."""
-        end: Array = self.plan.segments[-1].q[-1]
-        return end
+        return self.plan.segments[-1].q[-1]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for a record or a report."""

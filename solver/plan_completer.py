@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,8 +19,7 @@ from unlatch.solver.path_solver import (
     PathSolution,
     PathSolver,
     PoseTrack,
-    post_poses,
-    pre_poses,
+    motion_poses,
     step_back,
 )
 from unlatch.solver.plan import Carrying, PlanRequest
@@ -61,19 +60,6 @@ class PlanCandidate:
     """Whether listed motions end at the last of several ends: a plan that goes further is better."""
     pre_grasps: tuple[tuple[Pose, Array], ...] = ()
     """Pose and joints of each keyframe of the approach, the farthest first."""
-
-
-class _Following(NamedTuple):
-    """The motion after the goal."""
-
-    reach: Array
-    """(R, n) from the goal to contact; one row if the goal is the contact [rad]."""
-    follow: PathSolution
-    """From contact to the end."""
-    posts: list[tuple[Pose, Array, float]]
-    """Pose, joints and joint position of the part at each post keyframe."""
-    is_short: bool = False
-    """See `PlanCandidate.is_short`."""
 
 
 class PlanCompleter:
@@ -126,7 +112,8 @@ class PlanCompleter:
         """Returns the plan without transit of a goal that is reached by motions before it; see `complete`."""
         reading = self.request.motion_reading(goal.reached.variant)
         q, T_goal = goal.reached.q, goal.reached.T_base_ee
-        pre, approach = self._follow_track(q, partial(pre_poses, T_goal, motions, self.scene, reading))
+        make = partial(motion_poses, T_goal, motions, self.scene, reading, before_contact=len(motions))
+        pre, approach = self._follow_track(q, make)
         if not approach.found:
             self._note_failed_poses(approach, pre.dense, "approach", "the hand cannot step back to the pre-grasp")
             if goal.path is None:
@@ -141,8 +128,7 @@ class PlanCompleter:
         self, goal: RankedGoal, approach: Array, pre_grasps: Sequence[tuple[Pose, Array]] = ()
     ) -> PlanCandidate | None:
         """Returns the plan without transit of a goal with an approach (A, n) [rad] that ends there; see `complete`."""
-        found = (self._complete_following(goal, approach, following) for following in self._follow_part(goal))
-        done = next((candidate for candidate in found if candidate is not None), None)
+        done = next((each for each in self._follow_part(goal, approach) if each is not None), None)
         return None if done is None else replace(done, pre_grasps=tuple(pre_grasps))
 
     def _follow_track(self, start: Array, make: Callable[..., PoseTrack]) -> tuple[PoseTrack, PathSolution]:
@@ -172,8 +158,20 @@ class PlanCompleter:
         way = joint.axis if joint.prismatic else np.cross(joint.axis, point - joint.origin)
         return np.sign(change) * way / max(float(np.linalg.norm(way)), 1e-9)
 
-    def _complete_following(self, goal: RankedGoal, approach: Array, following: _Following) -> PlanCandidate | None:
-        reach, follow, posts, is_short = following
+    def _complete_following(
+        self,
+        goal: RankedGoal,
+        approach: Array,
+        follow: PathSolution,
+        posts: list[tuple[Pose, Array, float]],
+        *,
+        reach: Array,
+        is_short: bool = False,
+    ) -> PlanCandidate | None:
+        """Returns the plan without transit of a goal, or None; see `PlanCandidate`.
+
+        `reach` is (R, n) from the goal to contact; one row if the goal is the contact [rad].
+        """
         with self.log.clock("collision"):
             free = self.log.is_free(self.clearance.check_reach(reach))
             hit = self.clearance.check_follow(follow.q, follow.s) if free else None
@@ -189,26 +187,20 @@ class PlanCompleter:
             return None
         return PlanCandidate(goal, np.concatenate([approach, reach[1:]]), follow, posts, retreat, is_short=is_short)
 
-    def _follow_part(self, goal: RankedGoal) -> Iterator[_Following]:
-        """Yields the motions after the goal; of listed ones, those up to each of the ends of the request."""
+    def _follow_part(self, goal: RankedGoal, approach: Array) -> Iterator[PlanCandidate | None]:
+        """Yields the plan with the motion after the goal; of listed ones, with those up to each end that is reached.
+
+        None: the motion collides, or the hand cannot step back at its end.
+        """
         target = self.ranker.target_s
-        if target is None:
-            yield from self._follow_post_motions(goal)
+        if target is not None:
+            with self.log.clock("path"):
+                path = self.ranker.follow(goal, target)
+            if path is not None:
+                end = path.q[-1]
+                posts = [(self.arm.kinematics.pose(end), end, float(path.s[-1]))]
+                yield self._complete_following(goal, approach, path, posts, reach=path.q[:1])
             return
-        with self.log.clock("path"):
-            following = self._follow_joint(goal, target)
-        if following is not None:
-            yield following
-
-    def _follow_joint(self, goal: RankedGoal, target_s: float) -> _Following | None:
-        path = self.ranker.follow(goal, target_s)
-        if path is None:
-            return None
-        end = path.q[-1]
-        return _Following(path.q[:1], path, [(self.arm.kinematics.pose(end), end, float(path.s[-1]))])
-
-    def _follow_post_motions(self, goal: RankedGoal) -> Iterator[_Following]:
-        """Yields the listed motions up to each of the ends that the hand can reach."""
         motions = self.setting.listed_post_motions
         reaching = self.setting.contact_index - self.setting.goal_index
         reading = self.request.motion_reading(goal.reached.variant)
@@ -219,12 +211,17 @@ class PlanCompleter:
                 continue  # it fails before that end
             self.log.counts["candidates"] += 2  # its path and collisions take twice as long as those of the approach
             make = partial(
-                post_poses, start.T_base_ee, motions, self.scene, reading, before_contact=reaching, ends=ends
+                motion_poses, start.T_base_ee, motions, self.scene, reading, before_contact=reaching, ends=ends
             )
             post, path = self._follow_track(start.q, make)
             if not path.found:
                 self._reached_s = float(post.s[int(path.reached_s)])
-                self._note_listed_failure(path, post)
+                what, joint = "the post-actuation motions cannot be followed", self.scene.joint
+                if not joint.lower <= float(post.s[-1]) <= joint.upper:
+                    limits = f"{joint.lower:.3f} to {joint.upper:.3f} {joint.unit}"
+                    what += f" (they lead past the joint's limits, {limits})"
+                moved: dict[str, Any] = {"s": post.s, "unit": joint.unit} if np.ptp(post.s) else {}
+                self._note_failed_poses(path, post.dense, "follow", what, **moved)
                 continue
             if self.setting.origin is Origin.gensim2 and self.request.opens is True:
                 from unlatch.solver.peer_settings import describe_short_end
@@ -236,13 +233,8 @@ class PlanCompleter:
             contact = post.keyframes[reaching - 1] if reaching else 0
             posts = [(post.dense[i], path.q[i], float(post.s[i])) for i in post.keyframes]
             led = replace(path, q=path.q[contact:], s=post.s[contact:])
-            yield _Following(path.q[: contact + 1], led, posts, is_short=0 < number == last)
-
-    def _note_listed_failure(self, path: PathSolution, post: PoseTrack) -> None:
-        what, joint = "the post-actuation motions cannot be followed", self.scene.joint
-        if not joint.lower <= float(post.s[-1]) <= joint.upper:
-            what += f" (they lead past the joint's limits, {joint.lower:.3f} to {joint.upper:.3f} {joint.unit})"
-        self._note_failed_poses(path, post.dense, "follow", what, s=post.s if np.ptp(post.s) else None, unit=joint.unit)
+            reach, is_short = path.q[: contact + 1], 0 < number == last
+            yield self._complete_following(goal, approach, led, posts, reach=reach, is_short=is_short)
 
     def _note_failed_poses(self, *args: Any, **more: Any) -> None:
         from unlatch.solver.failed_paths import FailedPosePath

@@ -69,24 +69,23 @@ def plan_keyframes(request: PlanRequest, checker: CollisionChecker | None, rng: 
         ConfigError: The setting names a keypoint or an axis that does not exist.
     """
     with carried_by_hand(request, checker):
-        return _plan_keyframes(request, checker, rng)
+        budget = request.budget
+        if budget.variety is None:
+            return _Planner(request, checker, rng).run()
+        from unlatch.solver.candidates import Variation
 
-
-def _plan_keyframes(request: PlanRequest, checker: CollisionChecker | None, rng: np.random.Generator) -> KeyframePlan:
-    variety = request.budget.variety
-    if variety is None:
+        # with variety 0 the plan depends on the request alone
+        rng = np.random.default_rng(0) if budget.variety == 0.0 else rng
+        variation = Variation(budget.variety, rng)
+        # every posture is to be among the goals
+        starts, candidates = (min(512, _MORE_GOALS * count) for count in (budget.goal_starts, budget.candidates))
+        budget = replace(budget, goal_starts=starts, candidates=candidates)
+        request = replace(request, budget=budget, pace=variation.draw_pace())
+        for _ in range(_DRAWS if variation.variety > 0.0 else 0):
+            plan = _Planner(variation.move_grasp(request), checker, rng).run_varied(variation)
+            if plan is not None:
+                return plan
         return _Planner(request, checker, rng).run()
-    from unlatch.solver.candidates import Variation
-
-    # with variety 0 the plan depends on the request alone
-    rng = np.random.default_rng(0) if variety == 0.0 else rng
-    variation = Variation(variety, rng)
-    request = replace(_with_more_goals(request), pace=variation.draw_pace())
-    for _ in range(_DRAWS if variety > 0.0 else 0):
-        plan = _Planner(variation.move_grasp(request), checker, rng).run_varied(variation)
-        if plan is not None:
-            return plan
-    return _Planner(request, checker, rng).run()
 
 
 def plan_from_grasp(
@@ -94,22 +93,11 @@ def plan_from_grasp(
 ) -> KeyframePlan:
     """Returns the plan of a hand that is at the part already, or a diagnosis.
 
-    It has the path of the part and the step back, from the present joints and in the present grasp.
-
-    Args:
-        request: The problem; its setting leads the part along its joint.
-        checker: The scene; None = no obstacles.
-        q_hand: (n,) joints that the arm has, while it is told `request.q_current` [rad].
-        as_held: Whether the hand may hold the part in any way, not only as the setting wants it.
+    It has the path of the part and the step back, from the present joints and in the present grasp. The setting of the
+    request leads the part along its joint. The arm has the joints `q_hand` (n,) while it is told `request.q_current`
+    [rad]. With `as_held` the hand may hold the part in any way, not only as the setting wants it.
     """
     return _Planner(request, checker, np.random.default_rng(0)).run_from_grasp(q_hand, as_held=as_held)
-
-
-def _with_more_goals(request: PlanRequest) -> PlanRequest:
-    """Returns the request with more starts and candidates, so that every posture is among them."""
-    budget = request.budget
-    starts, candidates = (min(512, _MORE_GOALS * count) for count in (budget.goal_starts, budget.candidates))
-    return replace(request, budget=replace(budget, goal_starts=starts, candidates=candidates))
 
 
 class _Planner:
@@ -194,21 +182,16 @@ class _Planner:
 
         Without a pose, the hand holds the part in any way.
         """
-        misfit = None if T_base_ee is None else self._find_misfit(reached, slip, T_base_ee)
-        if misfit is not None:
-            self.log.fail(StageFailure("goal", misfit))
-            return None
+        if T_base_ee is not None:
+            from unlatch.solver.explanation import describe_misfit
+
+            rows = self.goals.rows_with_offset(reached.source.batch.rows, reached.variant)
+            misfit = "the offset of the setting turns the hand"
+            if rows is None or (misfit := describe_misfit(rows, T_base_ee, slip, self.request) or ""):
+                self.log.fail(StageFailure("goal", misfit))
+                return None
         self.log.counts["goals"] += 1
         return self.completer.complete_from_contact(RankedGoal(reached, slip, 0.0), reached.q[None])
-
-    def _find_misfit(self, reached: ReachedGoal, slip: Slip, T_base_ee: Pose) -> str | None:
-        """Returns why a hand at a pose does not hold the part as a goal would; None if it does."""
-        from unlatch.solver.explanation import describe_misfit
-
-        rows = self.goals.rows_with_offset(reached.source.batch.rows, reached.variant)
-        if rows is None:
-            return "the offset of the setting turns the hand"
-        return describe_misfit(rows, T_base_ee, slip, self.request)
 
     def run_varied(self, variation: Variation) -> KeyframePlan | None:
         """Returns a plan with a drawn turn of the hand, posture and transit, or None."""

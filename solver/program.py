@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
@@ -75,7 +75,7 @@ class Program:
         if memory is None:
             memory = np.zeros((count, m + 1))
             memory[:, m] = LEAST_DAMPING
-        function = self._compiled_function("refine", (REFINING_STEPS,), self._build_refinement)
+        function = self._compiled_function("refine", (REFINING_STEPS,))
         out = function(count, lambda f: f.map(count), q, memory, reference, parameters)
         return Refined(out[:, :n], out[:, n : n + m + 1], *out[:, n + m + 1 :].T)
 
@@ -85,9 +85,7 @@ class Program:
         `reference` and `parameters` have a row for each start, or one row for all.
         """
         count, steps = len(starts), np.array(schedule)
-        function = self._compiled_function(
-            "solve", (len(steps),), lambda: self._build_solve(len(steps), measured=False)
-        )
+        function = self._compiled_function("solve", (len(steps),))
         return function(count, lambda f: f.map(count), starts, reference, parameters, steps.reshape(-1))
 
     def descend(
@@ -100,7 +98,7 @@ class Program:
         """
         count, n = starts.shape
         steps = schedules.shape[1]
-        function = self._compiled_function("descend", (steps,), lambda: self._build_solve(steps, measured=True))
+        function = self._compiled_function("descend", (steps,))
         out = function(count, lambda f: f.map(count), starts, reference, parameters, schedules.reshape(count, -1))
         return out[:, :n], out[:, n], out[:, n + 1]
 
@@ -118,40 +116,34 @@ class Program:
             (C, W, n_q) joints [rad].
         """
         count, waypoints = starts.shape[0], parameters.shape[-2]
-        function = self._compiled_function(
-            "waypoint", (schedule, centring), lambda: self._build_track(schedule, centring)
-        )
+        function = self._compiled_function("waypoint", (schedule, centring))
         parameters = np.broadcast_to(parameters, (count, waypoints, self.layout.size))
         flat = parameters.reshape(count * waypoints, self.layout.size)
         out = function((count, waypoints), lambda f: f.mapaccum(waypoints).map(count), starts, middle, flat)
         return out.reshape(count, waypoints, self.kinematics.n_q)
 
-    def _compiled_function(self, name: str, sizes: tuple[Any, ...], build: Callable[[], Any]) -> CompiledFunction:
+    def _compiled_function(self, name: str, sizes: tuple[Any, ...]) -> CompiledFunction:
         if (name, sizes) not in self._functions:
             key = program_key(self.kinematics, self.layout, sizes)
-            self._functions[name, sizes] = CompiledFunction(name, build, key=key)
+            self._functions[name, sizes] = CompiledFunction(name, lambda: self._build(name, *sizes), key=key)
         return self._functions[name, sizes]
+
+    def _build(self, name: str, *sizes: Any) -> Any:
+        """Returns the CasADi Function of a name, for the sizes that its builder takes."""
+        from unlatch.solver.program_steps import build_refinement, build_solve, build_track
+
+        if name == "refine":
+            return build_refinement(self.kinematics, self.layout, *sizes)
+        step = self._built_step[1]
+        if name == "waypoint":
+            return build_track(self.kinematics, self.layout, step, *sizes)
+        return build_solve(self.kinematics, self.layout, step, *sizes, measured=name == "descend")
 
     @cached_property
     def _built_step(self) -> tuple[Any, Any]:
         from unlatch.solver.program_steps import build_step
 
         return build_step(self.kinematics, self.layout)
-
-    def _build_refinement(self) -> Any:
-        from unlatch.solver.program_steps import build_refinement
-
-        return build_refinement(self.kinematics, self.layout, steps=REFINING_STEPS)
-
-    def _build_solve(self, steps: int, *, measured: bool) -> Any:
-        from unlatch.solver.program_steps import build_solve
-
-        return build_solve(self.kinematics, self.layout, self._built_step[1], steps, measured=measured)
-
-    def _build_track(self, schedule: Schedule, centring: float) -> Any:
-        from unlatch.solver.program_steps import build_track
-
-        return build_track(self.kinematics, self.layout, self._built_step[1], schedule, centring)
 
 
 def program_of(kinematics: Kinematics, problem: RowCounts | Sequence[Row], *, pose: bool = False) -> Program:

@@ -62,7 +62,7 @@ def build_measure(kinematics: Kinematics, layout: ParameterLayout) -> Any:
     return ca.Function("measure", [q, reference, P], [ca.vertcat(model.cost, out)], {"cse": True})
 
 
-def build_refinement(kinematics: Kinematics, layout: ParameterLayout, *, steps: int) -> Any:
+def build_refinement(kinematics: Kinematics, layout: ParameterLayout, steps: int) -> Any:
     """Returns the CasADi Function (joints, memory, reference, parameters) -> the numbers of `Refined`."""
     n = kinematics.n_q
     step, m = _build_newton_step(kinematics, layout)

@@ -111,8 +111,7 @@ class RowModel:
     def gradient(self, r: Any) -> tuple[list[Any], list[list[Any]]]:
         """Returns the gradient of the augmented Lagrangian, and its Hessian (lower triangle) without J' D J.
 
-        Args:
-            r: (m,) residuals; mu times them are the multipliers.
+        The multipliers are mu times the residuals r (m,).
         """
         n, a, linear = self.n, self.angular, self.linear
         force, moment = self.force, self.moment

@@ -76,21 +76,11 @@ HANDS: dict[str, tuple[str, str]] = {
 }
 """Hands of the other systems: the axes of their hand frame along which they approach and open."""
 
-_HAND_OF = {Origin.gensim2: "panda"}
-"""Hand of a setting that names none: GenSim2 has only one robot."""
-
-
-def hand_of(origin: Origin, hand: str | None) -> str | None:
-    """Returns the hand that a setting is written for; None: that of the robot that carries it out."""
-    return hand or _HAND_OF.get(origin)
-
 
 def hand_rotation(hand: str | None, tool: Mapping[str, Array]) -> Array:
     """Returns (3, 3) the rotation from the frame of a hand in `HANDS` to the ee frame of a robot.
 
-    Args:
-        hand: Name of the hand; None = the robot's own, which gives the identity.
-        tool: Keypoints of the robot's hand, (3,) each, ee frame [m].
+    None stands for the robot's own hand and gives the identity. `tool` has its keypoints, (3,) each, ee frame [m].
     """
     if hand is None or not {"tool_head", "tool_tail", "tool_side"} <= set(tool):
         return np.eye(3)
@@ -520,8 +510,7 @@ def _read_entry(entry: Any, catalog: Catalog, where: str) -> Term:
             f"{catalog.entries()[str(kind)].origin}, but is not a Term with TYPE '{kind}'. Correct that class or its "
             "entry point."
         )
-    term: Term = read_term(cls, {k: v for k, v in entry.items() if k != "type"}, where=where)
-    return term
+    return read_term(cls, {k: v for k, v in entry.items() if k != "type"}, where=where)
 
 
 def _read_shift(value: Any, where: str) -> list[float]:

@@ -31,7 +31,6 @@ from unlatch.solver.setting import (
     SuccessMode,
     check_keys,
     detect_origin,
-    hand_of,
     hand_rotation,
     omitted_setting,
     read_list,
@@ -42,27 +41,15 @@ from unlatch.solver.term_kinds import AxisAngle, infer_type
 
 
 def read_scene(setting: PlannerSettingCfg, scene: PlanningScene, *, opens: bool | None) -> PlanningScene:
-    """Returns the scene with the keypoints, axes and frames that the constraints of a setting mean.
+    """Returns a scene, given by our own conventions, with the keypoints, axes and frames that a setting means.
 
-    Args:
-        setting: The setting.
-        scene: The object by our own conventions.
-        opens: Whether the skill opens the part (True) or closes it (False); None = neither.
+    `opens` is whether the skill opens the part (True) or closes it (False); None = neither.
     """
     if not setting.origin.is_peer:
         return scene
     from unlatch.solver.peer_settings import read_peer_scene  # few files have such a block
 
     return read_peer_scene(setting, scene, opens=opens)
-
-
-def read_tool(setting: PlannerSettingCfg, tool: Mapping[str, Array]) -> Mapping[str, Array]:
-    """Returns the keypoints of a hand, (3,) each, ee frame [m], that the constraints of a setting mean."""
-    if setting.origin.is_peer:
-        from unlatch.solver.peer_settings import read_peer_tool  # few files have such a block
-
-        return read_peer_tool(setting, tool)
-    return tool
 
 
 def read_motions(
@@ -82,8 +69,9 @@ def read_motions(
         R_ee_variant: (3, 3) turn of a symmetric hand with exchanged fingers; the identity for the hand as it is.
         opens: Whether the skill opens the part (True) or closes it (False); None = neither.
     """
-    R_ee_hand = R_ee_variant @ hand_rotation(hand_of(setting.origin, setting.hand), tool)
-    return MotionReading(R_ee_hand, _turn_sign(setting, scene, opens=opens))
+    # GenSim2 has only one robot; else a setting that names no hand is written for that of the robot
+    hand = setting.hand or ("panda" if setting.origin is Origin.gensim2 else None)
+    return MotionReading(R_ee_variant @ hand_rotation(hand, tool), _turn_sign(setting, scene, opens=opens))
 
 
 def _turn_sign(setting: PlannerSettingCfg, scene: PlanningScene, *, opens: bool | None) -> float:
@@ -107,10 +95,8 @@ _ALONG = 0.7
 def find_misfit_motions(setting: PlannerSettingCfg, tool: Mapping[str, Array], where: str) -> list[str]:
     """Returns a line if translations of a setting do not fit the hand of a robot; empty if they do.
 
-    Args:
-        setting: The setting. If it names a `hand`, its motions are turned into the robot's frame, and fit.
-        tool: Keypoints of the robot's hand, (3,) each, ee frame [m].
-        where: The full key of the setting, for the line.
+    If the setting names a `hand`, its motions are turned into the robot's frame, and fit. `tool` has the keypoints of
+    the robot's hand, (3,) each, ee frame [m]; `where` is the full key of the setting, for the line.
     """
     if setting.hand is not None or setting.origin is Origin.gensim2 or not {"tool_head", "tool_tail"} <= set(tool):
         return []
@@ -122,22 +108,16 @@ def find_misfit_motions(setting: PlannerSettingCfg, tool: Mapping[str, Array], w
     if not way.any() or float(-approach @ unit(way)) > _ALONG:
         return []
     letters = sorted({mode[-1] for mode, _ in setting.pre_actuation_motions if mode.startswith("translate_")})
-    along = _letter_of(approach)
+    nearest = int(np.argmax(np.abs(approach)))
+    along = ("-" if approach[nearest] < 0.0 else "") + "xyz"[nearest]
     fitting = [hand for hand, (letter, _) in HANDS.items() if letter in letters] if letters != [along] else []
-    remedy = (
-        f"If it is written for {' or '.join(fitting)}, add `hand: {fitting[0]}`."
-        if fitting
-        else ("A hand steps back against its approach axis. Check the signs.")
-    )
+    remedy = "A hand steps back against its approach axis. Check the signs."
+    if fitting:
+        remedy = f"If it is written for {' or '.join(fitting)}, add `hand: {fitting[0]}`."
     return [
         f"{where}.pre_actuation_motions: they move the hand along {', '.join(letters)}, but the hand of this robot "
         f"approaches along {along}, so that they do not lead it back from the part. {remedy}"
     ]
-
-
-def _letter_of(axis: Array) -> str:
-    index = int(np.argmax(np.abs(axis)))
-    return ("-" if axis[index] < 0.0 else "") + "xyz"[index]
 
 
 _EXPONENT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+")
@@ -364,17 +344,20 @@ _FIELD_TYPES: dict[str, tuple[Any, str]] = {
 """Allowed types of simple fields, and the words for them."""
 
 
+_CHOICES: dict[str, tuple[str, Mapping[str, Any]]] = {
+    "success_mode": ("a success mode", SuccessMode.__members__),
+    "origin": ("an origin", Origin.__members__),
+    "hand": ("a hand", {name: name for name in HANDS}),
+}
+"""Fields that are chosen by name, what each names, and its values."""
+
+
 def _read_field(key: str, value: Any, where: str) -> Any:
-    if key == "success_mode" and value is not None and not isinstance(value, SuccessMode):
-        if not isinstance(value, str) or value not in SuccessMode.__members__:
-            raise unknown_name(str(value), "a success mode", where=where, known=SuccessMode.__members__)
-        return SuccessMode[value]
-    if key == "origin" and not isinstance(value, Origin):
-        if not isinstance(value, str) or value not in Origin.__members__:
-            raise unknown_name(str(value), "an origin", where=where, known=Origin.__members__)
-        return Origin[value]
-    if key == "hand" and value is not None and (not isinstance(value, str) or value not in HANDS):
-        raise unknown_name(str(value), "a hand", where=where, known=HANDS)
+    if key in _CHOICES and value is not None and not isinstance(value, SuccessMode | Origin):
+        kind, choices = _CHOICES[key]
+        if not isinstance(value, str) or value not in choices:
+            raise unknown_name(str(value), kind, where=where, known=choices)
+        return choices[value]
     types, expected = _FIELD_TYPES.get(key, (object, ""))
     if not isinstance(value, types) or (types == int | None and isinstance(value, bool)):
         raise ConfigError(f"{where}={value!r} is a {type(value).__name__}, expected {expected}.", key=where)

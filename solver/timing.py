@@ -7,6 +7,7 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -129,11 +130,39 @@ def _time_curve(
     high = np.maximum(arm.q_upper, path[:, :joints].max(axis=0))
     path, curve = _fit_spline(path, velocity, joints, deviation_rad)
     at_least = float((np.abs(np.diff(path, axis=0)) / velocity).max(axis=1).sum() + (velocity / acceleration).max())
+
+    def sampled(points: int) -> tuple[Array, float]:
+        """Returns the curve timed on a grid, sampled every `dt`, and the factor by which it still exceeds the limits.
+
+        The factor is infinite if that would take very long: the path stands still on a grid that is too coarse for how
+        it bends.
+        """
+        grid = np.linspace(0.0, curve.knots[-1], points)
+        speeds = curve.fastest_speeds(grid, velocity, acceleration)
+        with np.errstate(divide="ignore"):
+            times = _add_up(2.0 * np.diff(grid) / (speeds[:-1] + speeds[1:]))
+        duration = float(times[-1])
+        if not duration <= _STILL * at_least:
+            return path, math.inf
+        # between grid points the curve may bend more than at them: if a sample is too fast, the whole path is slowed
+        stretch = 1.0
+        for _ in range(_MAX_STRETCHES):
+            count = max(1, math.ceil(stretch * duration / dt - 1e-9))
+            t = np.linspace(0.0, duration, count + 1)
+            at = np.minimum(np.searchsorted(times, t, side="right") - 1, points - 2)
+            since, gain = t - times[at], np.diff(speeds)[at] / np.diff(times)[at]  # constant acceleration between them
+            samples = curve(np.clip(grid[at] + since * (speeds[at] + 0.5 * gain * since), 0.0, grid[-1]))
+            samples[:, :joints] = np.clip(samples[:, :joints], low, high)
+            samples[0], samples[-1] = path[0], path[-1]  # removes rounding of the spline, so that segments meet exactly
+            used = _limit_use(samples, velocity / _MARGIN, acceleration / _MARGIN, dt)
+            if used <= 1.0:
+                break
+            stretch *= 1.01 * used
+        return samples, used
+
     used, best = math.inf, None
     for points in (_GRID_PER_WAYPOINT, _FINE_GRID_PER_WAYPOINT):
-        samples, used = _sample_trajectory(
-            path, curve, max(_MIN_GRID, points * len(path)), velocity, acceleration, dt, low, high, _STILL * at_least
-        )
+        samples, used = sampled(max(_MIN_GRID, points * len(path)))
         if used <= 1.0 and (best is None or len(samples) < len(best)):
             best = samples
         if best is not None and len(best) * dt <= _MAX_SLOWDOWN * at_least:
@@ -147,47 +176,6 @@ def _time_curve(
         f"({step}). Plan with smaller steps.",
         waypoints=len(path),
     )
-
-
-def _sample_trajectory(
-    path: Array,
-    curve: Spline,
-    points: int,
-    velocity: Array,
-    acceleration: Array,
-    dt: float,
-    low: Array,
-    high: Array,
-    longest_s: float,
-) -> tuple[Array, float]:
-    """Returns a curve timed on a grid, sampled every `dt`, and the factor by which it still exceeds the limits.
-
-    The factor is infinite if that would take more than `longest_s`: the path stands still on a grid that is too coarse
-    for how it bends.
-    """
-    joints = len(low)
-    grid = np.linspace(0.0, curve.knots[-1], points)
-    speeds = curve.fastest_speeds(grid, velocity, acceleration)
-    with np.errstate(divide="ignore"):
-        times = _add_up(2.0 * np.diff(grid) / (speeds[:-1] + speeds[1:]))
-    duration = float(times[-1])
-    if not duration <= longest_s:
-        return path, math.inf
-    # between grid points the curve may bend more than at them: if a sample is too fast, the whole path is slowed
-    stretch = 1.0
-    for _ in range(_MAX_STRETCHES):
-        count = max(1, math.ceil(stretch * duration / dt - 1e-9))
-        t = np.linspace(0.0, duration, count + 1)
-        at = np.minimum(np.searchsorted(times, t, side="right") - 1, points - 2)
-        since, gain = t - times[at], np.diff(speeds)[at] / np.diff(times)[at]  # constant acceleration between points
-        samples = curve(np.clip(grid[at] + since * (speeds[at] + 0.5 * gain * since), 0.0, grid[-1]))
-        samples[:, :joints] = np.clip(samples[:, :joints], low, high)
-        samples[0], samples[-1] = path[0], path[-1]  # removes rounding of the spline, so that segments meet exactly
-        used = _limit_use(samples, velocity / _MARGIN, acceleration / _MARGIN, dt)
-        if used <= 1.0:
-            break
-        stretch *= 1.01 * used
-    return samples, used
 
 
 def _fit_spline(path: Array, velocity: Array, joints: int, deviation_rad: float) -> tuple[Array, Spline]:
@@ -228,12 +216,9 @@ class Spline:
     """A cubic spline through points: its first two derivatives are continuous; the compiled core computes it."""
 
     def __init__(self, knots: Array, points: Array, *, rests: bool = False) -> None:
-        """Computes the spline.
+        """Computes the spline through points (N, m) at knots (N,), ascending; N > 1.
 
-        Args:
-            knots: (N,) where the points are, ascending; N > 1.
-            points: (N, m) the points.
-            rests: Whether its first derivative is 0 at both ends, in place of the second.
+        With `rests`, its first derivative is 0 at both ends, in place of the second.
         """
         self.knots, self._points = np.ascontiguousarray(knots, float), np.ascontiguousarray(points, float)
         self._slopes, work = np.empty_like(self._points), np.empty_like(self.knots)
@@ -251,10 +236,7 @@ class Spline:
     def fastest_speeds(self, grid: Array, velocity: Array, acceleration: Array) -> Array:
         """Returns (G,) speeds along the spline at grid points (G,) of the fastest motion from rest to rest (TOPP-RA).
 
-        Args:
-            grid: Where the limits hold, ascending.
-            velocity: (m,) limits of the first time derivatives.
-            acceleration: (m,) limits of the second ones.
+        At each of these, ascending, the first and the second time derivatives keep the limits (m,) of their size.
 
         Raises:
             SolverError: There are more coordinates than the compiled core can time.
@@ -326,7 +308,11 @@ def time_segments(
         retreat: (W, n) joints of the retreat [rad], if there is one.
         is_clear: Returns whether timed joints (T, n) before the contact keep a distance to obstacles [m].
     """
-    segments = [] if transit is None else [_time_transit(request, transit, is_clear)]
+    segments: list[Segment] = []
+    if transit is not None:
+        speed_scale, frame_s = request.pace * request.speed_scale, request.frame_s
+        q = time_transit(transit, request.arm, frame_s=frame_s, speed_scale=speed_scale, is_clear=is_clear)
+        segments.append(Segment("transit", q, None, request.arm.kinematics.pose(q[-1])))
     if len(approach) > 1:
         segments.append(_time_hand_motion(request, "approach", approach, touches=request.closed_gripper))
     if len(segments) == 2:
@@ -336,7 +322,7 @@ def time_segments(
         speed = request.part_speed if request.part_speed is not None else default
         speed *= request.pace
         segment = _time_segment(request, "follow", follow.q, s=follow.s, speed=speed, rise_hz=PART_RISE_HZ)
-        segments.append(_slow_before_stop(request, segment, rise_hz=PART_RISE_HZ))
+        segments.append(_slow_before_stop(request, segment))
     if retreat is not None:
         segments.append(_time_hand_motion(request, "retreat", retreat))
     return segments
@@ -391,12 +377,6 @@ def join_motions(
     return np.concatenate([first, second]), 0
 
 
-def _time_transit(request: PlanRequest, q: Array, is_clear: IsClear) -> Segment:
-    speed_scale = request.pace * request.speed_scale
-    samples = time_transit(q, request.arm, frame_s=request.frame_s, speed_scale=speed_scale, is_clear=is_clear)
-    return Segment("transit", samples, None, request.arm.kinematics.pose(samples[-1]))
-
-
 def time_transit(q: Array, arm: ArmModel, *, frame_s: float, speed_scale: float, is_clear: IsClear) -> Array:
     """Times a transit: quickly where there is room, else carefully, with smaller and smaller deviation from the lines.
 
@@ -427,14 +407,13 @@ def _time_hand_motion(request: PlanRequest, kind: str, q: Array, *, touches: boo
     _, p = request.arm.kinematics.fk_batch(q)
     travelled = _add_up(np.linalg.norm(np.diff(p, axis=0), axis=1))
     speed_m_s = request.pace * request.approach_speed_m_s
-    segment = _time_segment(request, kind, q, s=travelled, speed=speed_m_s, rise_hz=HAND_RISE_HZ)
-    samples = segment.q
-    if touches:
-        samples, _ = _slow_down(request, samples, travelled[-1:], HAND_RISE_HZ * speed_m_s)
-    return Segment(kind, samples, None, segment.T_base_ee_end)
+    segment = replace(_time_segment(request, kind, q, s=travelled, speed=speed_m_s, rise_hz=HAND_RISE_HZ), s=None)
+    if not touches:
+        return segment
+    return replace(segment, q=_slow_down(request, segment.q, travelled[-1:], HAND_RISE_HZ * speed_m_s)[0])
 
 
-def _slow_before_stop(request: PlanRequest, segment: Segment, *, rise_hz: float) -> Segment:
+def _slow_before_stop(request: PlanRequest, segment: Segment) -> Segment:
     """Slows a push down where the part meets the end of its range; other motions are unchanged."""
     joint, s = request.scene.joint, segment.s
     if not request.closed_gripper or s is None:
@@ -446,8 +425,8 @@ def _slow_before_stop(request: PlanRequest, segment: Segment, *, rise_hz: float)
         return segment
     stop = float(np.clip(s[-1], low, high))
     speed_m_s = float(np.diff(_measure_travel(request, segment.q)).max()) / request.frame_s
-    q, slowed = _slow_down(request, segment.q, s, rise_hz * speed_m_s, stop=stop)
-    return Segment(segment.kind, q, slowed, segment.T_base_ee_end)
+    q, slowed = _slow_down(request, segment.q, s, PART_RISE_HZ * speed_m_s, stop=stop)
+    return replace(segment, q=q, s=slowed)
 
 
 def _measure_travel(request: PlanRequest, q: Array) -> Array:
@@ -506,15 +485,7 @@ def _slow_down(
     return np.ascontiguousarray(samples[:, :-1]), np.ascontiguousarray(samples[:, -1])
 
 
-def _time_segment(
-    request: PlanRequest,
-    kind: str,
-    q: Array,
-    *,
-    s: Array | None = None,
-    speed: float = math.inf,
-    rise_hz: float = 1.0,
-) -> Segment:
+def _time_segment(request: PlanRequest, kind: str, q: Array, *, s: Array, speed: float, rise_hz: float) -> Segment:
     samples, coordinate = time_path(
         q,
         request.arm,

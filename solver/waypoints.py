@@ -138,16 +138,9 @@ def part_motions(scene: PlanningScene, s_values: Array) -> tuple[Array, Array]:
 def part_waypoints(
     arm: ArmModel, scene: PlanningScene, R0: Array, p0: Array, turns: Array, shifts: Array, grasp: Grasp
 ) -> Waypoints:
-    """Returns the waypoints of a part that one grasp leads.
+    """Returns the waypoints of a part that one grasp leads, from the scene at the start; all in the base frame.
 
-    Args:
-        arm: The arm.
-        scene: The object at the start.
-        R0: (3, 3) rotation of the ee at the goal, base frame.
-        p0: (3,) position of the ee at the goal, base frame [m].
-        turns: (W, 3, 3) rotations of the part, base frame.
-        shifts: (W, 3) translations of the part, base frame [m].
-        grasp: How the hand leads the part.
+    At the goal the ee is at R0 (3, 3), p0 (3,) [m]. On its way the part turns by (W, 3, 3) and shifts by (W, 3) [m].
     """
     slip = grasp.slip
     x_approach, side = arm.approach_axis(), arm.side_axis()

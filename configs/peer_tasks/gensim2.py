@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,11 @@ from unlatch.configs.peer_tasks.peer_values import (
     ABSENT,
     PICK,
     PLACE,
+    ImportCfg,
     Ledger,
     PeerSkill,
     join_path,
+    objects_of,
     read_list,
     read_mapping,
     read_number,
@@ -31,21 +33,14 @@ from unlatch.configs.peer_tasks.scene_objects import (
     split_words,
     user_object,
 )
-from unlatch.configs.peer_tasks.task_builder import (
-    CarryLayout,
-    PutInto,
-    TaskBuilder,
-    add_carry,
-    describe_in_words,
-    fit_item,
-    put_into,
-    relation_in,
-)
+from unlatch.configs.peer_tasks.task_builder import CarryLayout, PutInto, TaskBuilder, fit_item, put_into
 from unlatch.configs.schema import folders_of_info
 from unlatch.objects.annotate.source import read_json
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import ConfigError
+from unlatch.skills.pick import LIFTED_M
+from unlatch.skills.place import DROPPED_M
 from unlatch.solver.peer_settings import GENSIM2_SHARE, is_angle
 from unlatch.solver.setting import HANDS, Origin
 
@@ -55,54 +50,42 @@ _LIFTS_M = (0.02, 0.5)
 """Smallest and largest lift of a `pick` [m]."""
 
 
+@dataclass
 class CarriedObjects:
     """What a task carries and what it puts that into. Objects that skills move parts of are in the task already."""
 
-    def __init__(
-        self,
-        task: TaskBuilder,
-        entry: Mapping[str, Any],
-        path: str,
-        chain: Sequence[PeerSkill],
-        parts: Mapping[str, str],
-        regions: Mapping[str, PeerRegion],
-    ) -> None:
-        """Reads nothing yet.
+    task: TaskBuilder
+    """The task as far as it is read."""
+    entry: Mapping[str, Any]
+    """The task in the file."""
+    path: str
+    """Its place in the file."""
+    chain: Sequence[PeerSkill]
+    """Its skills."""
+    parts: Mapping[str, str]
+    """The parts that skills act on, by place of the skill."""
+    regions: Mapping[str, PeerRegion]
+    """Its regions, by name of the object."""
+    items: dict[str, PeerObject] = field(default_factory=dict)
+    """What is carried, by its name in the file."""
+    places: dict[str, PutInto | None] = field(default_factory=dict)
+    """What things are put into or stand in at the start, by name in the file; None: it has no region."""
 
-        Args:
-            task: The task as far as it is read.
-            entry: The task in the file.
-            path: Its place in the file.
-            chain: Its skills.
-            parts: The parts that skills act on, by place of the skill.
-            regions: Its regions, by name of the object.
-        """
-        self.items: dict[str, PeerObject] = {}
-        """What is carried, by its name in the file."""
-        self.places: dict[str, PutInto | None] = {}
-        """What things are put into or stand in at the start, by name in the file; None: it has no region."""
+    def __post_init__(self) -> None:
         self.layout = CarryLayout(side=1.0, has_container=False)
-        self._task = task
-        self._ledger = task.ledger
-        self._path = path
-        self._chain = chain
-        self._parts = parts
-        self._regions = regions
-        self._entries: dict[str, tuple[int, Mapping[str, Any]]] = {}
-        for index, values in enumerate(map(read_mapping, read_list(entry.get("objects")))):
-            self._entries.setdefault(read_text(values.get("name")), (index, values))
-        self._acted = {skill.object: scene_name(skill.object) for skill in chain if skill.acts}
+        self.ledger, self.entries = self.task.ledger, objects_of(self.entry)
+        self.acted = {skill.object: scene_name(skill.object) for skill in self.chain if skill.acts}
 
     def names(self) -> set[str]:
         """Returns the names of all objects that are carried, or that things are put into or stand in."""
-        carried = {skill.object for skill in self._chain if skill.carries}
+        carried = {skill.object for skill in self.chain if skill.carries}
         return carried | set(self._containers(carried))
 
     def _containers(self, carried: set[str]) -> Iterator[str]:
         """Yields the names of what things are put into, or stand in at the start; the table is not among them."""
-        named = [skill.target for skill in self._chain if skill.name == PLACE]
-        named += [self._regions[name].target for name in sorted(carried) if name in self._regions]
-        yield from (name for name in dict.fromkeys(named) if name in self._entries or name in self._acted)
+        named = [skill.target for skill in self.chain if skill.name == PLACE]
+        named += [self.regions[name].target for name in sorted(carried) if name in self.regions]
+        yield from (name for name in dict.fromkeys(named) if name in self.entries or name in self.acted)
 
     def add_objects(self, given: str | None) -> None:
         """Adds the objects to the task, containers first; `given` replaces the first if the task has no others.
@@ -110,15 +93,16 @@ class CarriedObjects:
         Raises:
             ConfigError: `given` does not fit, or two objects have one name.
         """
-        carried = list(dict.fromkeys(skill.object for skill in self._chain if skill.carries))
+        carried = list(dict.fromkeys(skill.object for skill in self.chain if skill.carries))
         containers = list(self._containers(set(carried)))
-        fixed = [name for name in containers if name not in carried and name not in self._acted]
-        scenes = {name: self._scene(own) for name, own in self._acted.items()}
+        fixed = [name for name in containers if name not in carried and name not in self.acted]
+        there = {scene.name: scene for scene in self.task.objects}
+        scenes = {name: there[own] for name, own in self.acted.items()}
         for name in [*fixed, *carried]:
             nearest = nearest_item if name in carried else nearest_container
-            scene = self._find(name, nearest, given if not self._task.objects else None)
+            scene = self._find(name, nearest, given if not self.task.objects else None)
             scenes[name] = scene
-            self._task.objects.append(scene)
+            self.task.objects.append(scene)
         self.items = {name: scenes[name] for name in carried}
         for item in self.items.values():
             if not item.asset.free:
@@ -129,25 +113,22 @@ class CarriedObjects:
                 )
         for name in containers:
             self.places[name] = self._put_into(name, scenes[name])
-        for skill in self._chain:
+        for skill in self.chain:
             place = self.places.get(skill.target) if skill.name == PLACE else None
             if place is not None and place.scene is not self.items[skill.object]:
                 self._fit(skill, place)
-        arms = {skill.arm for skill in self._chain if skill.carries}
-        has_both = len(self._task.robot.arms) > 1
+        arms = {skill.arm for skill in self.chain if skill.carries}
+        has_both = len(self.task.robot.arms) > 1
         self.layout = CarryLayout(-1.0 if has_both and arms == {"left"} else 1.0, bool(set(containers) - set(carried)))
-
-    def _scene(self, name: str) -> PeerObject:
-        return next(scene for scene in self._task.objects if scene.name == name)
 
     def _find(self, name: str, nearest: Any, given: str | None) -> PeerObject:
         own = scene_name(name)
-        if own in [scene.name for scene in self._task.objects]:
+        if own in [scene.name for scene in self.task.objects]:
             raise ConfigError(f"Two objects of the task are called '{own}'. Rename one.", key="objects")
-        index, values = self._entries.get(name, (None, {}))
-        where = self._path if index is None else self._at(index)
+        index, values = self.entries.get(name, (None, {}))
+        where = self.path if index is None else self._at(index)
         if given is not None:
-            self._ledger.read(
+            self.ledger.read(
                 join_path(where, "name"), name, f"read as the object {given}, which the command line names"
             )
             return user_object(own, given)
@@ -155,41 +136,41 @@ class CarriedObjects:
         folders = [part for part in Path(path).parts[:-1] if not part.isdigit()]
         texts = [read_text(values.get(key)) for key in ("category", "art_cat")]
         category, why = nearest([text for text in (*texts, name, *reversed(folders)) if text])
-        self._ledger.read(join_path(where, "name"), name, f"read as {category} of the library: {why}")
+        self.ledger.read(join_path(where, "name"), name, f"read as {category} of the library: {why}")
         if path:
-            self._ledger.leave(join_path(where, "path"), path, f"{category} of the library is taken")
-        self._ledger.read_keys(where, values, ("category", "art_cat", "target_class"))
+            self.ledger.leave(join_path(where, "path"), path, f"{category} of the library is taken")
+        self.ledger.read_keys(where, values, ("category", "art_cat", "target_class"))
         return PeerObject(own, category)
 
     def _at(self, index: int) -> str:
-        return join_path(join_path(self._path, "objects"), index)
+        return join_path(join_path(self.path, "objects"), index)
 
     def _put_into(self, name: str, scene: PeerObject) -> PutInto | None:
         """Returns where things are put in an object, and sets how far it is open for that."""
-        moved = [(at, skill) for at, skill in enumerate(self._chain) if skill.acts and skill.object == name]
-        place = put_into(scene, next((self._parts[skill.path] for _, skill in moved), None))
-        where = self._path if name not in self._entries else self._at(self._entries[name][0])
+        moved = [(at, skill) for at, skill in enumerate(self.chain) if skill.acts and skill.object == name]
+        place = put_into(scene, next((self.parts[skill.path] for _, skill in moved), None))
+        where = self.path if name not in self.entries else self._at(self.entries[name][0])
         if place is None:
-            self._ledger.note(where, f"{scene.category} has no room inside and no top: things are put beside it")
+            self.ledger.note(where, f"{scene.category} has no room inside and no top: things are put beside it")
             return None
         if place.part is None:
             return place
-        uses = [at for at, skill in enumerate(self._chain) if skill.carries and self._uses(skill, name)]
-        opens = [at for at, skill in moved if skill.name == "open" and self._parts[skill.path] == place.part]
+        uses = []  # skills that reach into it
+        for at, skill in enumerate(self.chain):
+            region = self.regions.get(skill.object)
+            source = "" if region is None else region.target
+            if skill.carries and (skill.target if skill.name == PLACE else source) == name:
+                uses.append(at)
+        opens = [at for at, skill in moved if skill.name == "open" and self.parts[skill.path] == place.part]
         if not opens or not uses or min(opens) > min(uses):
             self._open_at_start(name, place, where)
         return place
 
-    def _uses(self, skill: PeerSkill, name: str) -> bool:
-        """Returns whether a skill reaches into an object."""
-        region = self._regions.get(skill.object)
-        return skill.target == name if skill.name == PLACE else region is not None and region.target == name
-
     def _open_at_start(self, name: str, place: PutInto, where: str) -> None:
         key = (place.scene.name, str(place.part))
-        values = self._entries.get(name, (None, {}))[1]
+        values = self.entries.get(name, (None, {}))[1]
         stated = read_numbers(values.get("joint_position_range"), 2)
-        start = self._task.starts.get(key)
+        start = self.task.starts.get(key)
         if start is None and stated is not None:
             span = place.scene.span(key[1])
             low, high = sorted(round(min(abs(bound), span), 4) for bound in stated)
@@ -200,53 +181,65 @@ class CarriedObjects:
             start = [least, most]
             why = f"the start of {key[1]}, {start} from closed, so that a hand can reach in"
         place.keep_open_wide(start)
-        if key not in self._task.starts or self._task.starts[key] != start:
-            self._task.starts[key] = start
+        if key not in self.task.starts or self.task.starts[key] != start:
+            self.task.starts[key] = start
             if stated is None:
-                self._ledger.note(where, why)
+                self.ledger.note(where, why)
             else:
                 place_of_range = join_path(where, "joint_position_range")
-                self._ledger.forget(place_of_range)
-                self._ledger.read(place_of_range, values["joint_position_range"], f"read as {why}")
+                self.ledger.forget(place_of_range)
+                self.ledger.read(place_of_range, values["joint_position_range"], f"read as {why}")
 
     def _fit(self, skill: PeerSkill, place: PutInto) -> None:
         """Keeps only instances of a carried thing that fit into its place."""
-        later = self._chain[self._chain.index(skill) + 1 :]
+        later = self.chain[self.chain.index(skill) + 1 :]
         is_closed = any(other.name == "close" and other.object == skill.target for other in later)
         said = fit_item(self.items[skill.object], place, is_closed=is_closed)
         if said:
-            self._ledger.note(join_path(skill.path, "objects"), said)
+            self.ledger.note(join_path(skill.path, "objects"), said)
 
     def add_skill(self, skill: PeerSkill, *, arm: str | None, group: int) -> None:
         """Adds a `pick` or a `place` to the task."""
-        item = self.items[skill.object]
+        task, item = self.task, self.items[skill.object]
         extra = self._pick_keys(skill) if skill.name == PICK else self._place_keys(skill)
         place = self.places.get(skill.target) if skill.name == PLACE else None
-        add_carry(self._task, skill.name, item, place, arm=arm, group=group, extra={**extra, **skill.limits})
+        entry: dict[str, Any] = {"name": skill.name, "objects": [item.name], **extra, **skill.limits}
+        goal: dict[str, Any] = {"object": item.name, "kind": "on"}
+        if skill.name == PICK:
+            goal |= {"kind": "lifted", "value": LIFTED_M}
+        elif place is not None:
+            entry |= {"objects": [item.name, place.scene.name], "region": place.region}
+            goal |= {"kind": "inside" if place.is_inside else "on", "of": place.scene.name, "region": place.region}
+            if place.is_deep:
+                entry |= {"drop": True, "upright": False}
+                goal["value"] = DROPPED_M
+        task.goals = {key: other for key, other in task.goals.items() if key[0] != item.name}
+        task.goals[item.name, str(goal["kind"])] = goal
+        task.entries.append((group, arm, entry))
 
     def _pick_keys(self, skill: PeerSkill) -> dict[str, Any]:
         """Returns the keys of a `pick` that the file gives, or that its place needs."""
         found: dict[str, Any] = {}
-        rest = self._chain[self._chain.index(skill) + 1 :]
+        rest = self.chain[self.chain.index(skill) + 1 :]
         put = next((other for other in rest if other.name == PLACE and other.object == skill.object), None)
         place = None if put is None else self.places.get(put.target)
-        axis = HANDS[self._task.hand][0] if self._task.hand else "z"
+        axis = HANDS[self.task.hand][0] if self.task.hand else "z"
         key = f"filter_{axis}_dir"
         direction = next(iter(read_list(skill.entry.get(key))), None)
         side = _DIRECTIONS.get(read_text(direction))
         if place is not None and place.is_shelf:
             found["approach"] = "side"
-            self._ledger.note(skill.path, f"approach: side, as things come into {place.scene.name} from the front")
+            self.ledger.note(skill.path, f"approach: side, as things come into {place.scene.name} from the front")
         elif side is not None:
             found["approach"] = side
         if side is not None:
-            self._ledger.read(join_path(skill.path, key), skill.entry[key], f"read as approach: {side}")
+            self.ledger.read(join_path(skill.path, key), skill.entry[key], f"read as approach: {side}")
             if found["approach"] != side:
-                self._ledger.note(join_path(skill.path, key), f"approach: {found['approach']} is taken")
+                self.ledger.note(join_path(skill.path, key), f"approach: {found['approach']} is taken")
         lift = read_number(skill.entry.get("post_grasp_offset_max"))
         if lift is not None:
             found["lift_m"] = round(min(max(lift, _LIFTS_M[0]), _LIFTS_M[1]), 4)
-            self._ledger.read(
+            self.ledger.read(
                 join_path(skill.path, "post_grasp_offset_max"), lift, f"read as lift_m: {found['lift_m']:g}"
             )
         return found
@@ -255,29 +248,31 @@ class CarriedObjects:
         """Returns the keys of a `place` that the file gives, or that its target needs."""
         where = join_path(skill.path, "objects")
         if read_text(skill.entry.get("place_direction")) == "vertical":
-            self._ledger.read(join_path(skill.path, "place_direction"), "vertical")
+            self.ledger.read(join_path(skill.path, "place_direction"), "vertical")
         place = self.places.get(skill.target)
         if place is not None:
-            self._ledger.note(where, f"put {'into' if place.is_inside else 'onto'} {place.scene.name}.{place.region}")
+            self.ledger.note(where, f"put {'into' if place.is_inside else 'onto'} {place.scene.name}.{place.region}")
             return {}
         if skill.target in self.places:
             return {"beside": True, "objects": [self.items[skill.object].name, scene_name(skill.target)]}
         keys = self.layout.on_table()
         named = f"'{skill.target}' is no object of the file" if skill.target else "no second object is named"
-        self._ledger.note(where, f"{named}: put onto the table, at center_m {keys['center_m']}")
+        self.ledger.note(where, f"{named}: put onto the table, at center_m {keys['center_m']}")
         return keys
 
     def relation(self, name: str) -> dict[str, Any] | None:
         """Returns the relation of a carried thing that stands in or on another object at the start."""
-        region = self._regions.get(name)
+        region = self.regions.get(name)
         place = None if region is None else self.places.get(region.target)
         if region is None or place is None or name not in self.items:
             return None
-        said = f"read as a relation: {'inside' if place.is_inside else 'on'} {place.scene.name}.{place.region}"
-        for key in ("target", "random_config"):
-            self._ledger.read(join_path(region.path, key), region.target, said)
-            said = ""
-        return relation_in(self.items[name], place)
+        kind = "inside" if place.is_inside else "on"
+        said = f"read as a relation: {kind} {place.scene.name}.{place.region}"
+        self.ledger.read(join_path(region.path, "target"), region.target, said)
+        self.ledger.read(join_path(region.path, "random_config"), region.target)
+        where = {"object": self.items[name].name, "relation": kind, "of": place.scene.name, "region": place.region}
+        # towards the front: a drawer is not pulled out as a whole, and a hand reaches only so far onto a shelf
+        return {**where, "center_m": [0.08, 0.0], "half_extent_m": [0.03, 0.06]} if place.is_inside else where
 
     def region(self, name: str, scene: PeerObject) -> dict[str, Any] | None:
         """Returns the usual region of an object that is carried or filled; None: it is neither."""
@@ -287,8 +282,13 @@ class CarriedObjects:
 
     def words(self) -> str:
         """Returns an instruction that says what is carried."""
-        puts = [(self.items[s.object], self.places.get(s.target)) for s in self._chain if s.name == PLACE]
-        return describe_in_words(puts) if puts else describe_in_words([(item, None) for item in self.items.values()])
+        puts = [(self.items[s.object], self.places.get(s.target)) for s in self.chain if s.name == PLACE]
+        said = []
+        for item, place in puts or [(item, None) for item in self.items.values()]:
+            move = "move" if place is None else "put"
+            to = "" if place is None else f" {'into' if place.is_inside else 'onto'} the {place.scene.category}"
+            said.append(f"{move} the {item.category}{to}".replace("_", " "))
+        return " and ".join(said)
 
 
 _VERBS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -315,15 +315,7 @@ _WHERE = ".planner_setting"
 
 
 def read_gensim2_task(
-    tree: Mapping[str, Any],
-    name: str,
-    *,
-    file: Path,
-    given_object: str | None,
-    given_robot: RobotCfg | None,
-    given_skill: str | None,
-    keep_settings: bool,
-    ledger: Ledger,
+    tree: Mapping[str, Any], name: str, file: Path, cfg: ImportCfg, robot: RobotCfg | None, ledger: Ledger
 ) -> dict[str, Any]:
     """Returns the content of a task of Unlatch; `ledger` receives what became of each value.
 
@@ -333,21 +325,21 @@ def read_gensim2_task(
     """
     label, kind = read_text(tree.get("task_name")) or file.stem, read_text(tree.get("category_name"))
     words = split_words(label)
-    if given_skill is None and not set(words) & set(_NOT_HERE) and set(words) & {*_PICKS, *_PLACES}:
-        task = TaskBuilder(name, given_robot or ROBOTS.load(_ROBOT)(), ledger, keep_settings, Origin.gensim2)
-        return _read_carrying(task, tree, label, words, given_object)
+    task = TaskBuilder(name, robot or ROBOTS.load(_ROBOT)(), ledger, cfg.keeps_settings, Origin.gensim2)
+    if cfg.skill is None and not set(words) & set(_NOT_HERE) and set(words) & {*_PICKS, *_PLACES}:
+        return _read_carrying(task, tree, label, words, cfg.object)
     if kind == "RigidBody":
         raise ConfigError(
             f"{file}: category_name: RigidBody: no counterpart: by its name, the task {label} neither picks nor places "
             f"an object. Expected one of the words {', '.join((*_PICKS, *_PLACES))} in task_name. Nothing is written.",
             key="category_name",
         )
-    skill = given_skill or _skill_of(label, file)
+    skill = cfg.skill or _skill_of(label, file)
     if skill not in ("open", "close", "rotate"):
         raise ConfigError(f"skill={skill} is unknown. Expected open, close or rotate. Change it.", key="skill")
-    if given_object is not None:
-        scene = user_object("object", given_object)
-        said = f"the object is {given_object}, which the command line names"
+    if cfg.object is not None:
+        scene = user_object("object", cfg.object)
+        said = f"the object is {cfg.object}, which the command line names"
         if scene.node is not None and scene.category in _LYING:
             scene.node["rests_on"] = _LYING[scene.category]
             ledger.note("object", f"on its {_LYING[scene.category]}, as GenSim2 places it")
@@ -355,9 +347,8 @@ def read_gensim2_task(
         category, why = nearest_category([label], [label], skill)
         scene = PeerObject(category, category)
         said = f"the object is {category} of the library: {why}; object= names another one"
-    if skill == "rotate" and given_skill is None and not scene.turns_in_hand():
+    if skill == "rotate" and cfg.skill is None and not scene.turns_in_hand():
         skill = "open"
-    task = TaskBuilder(name, given_robot or ROBOTS.load(_ROBOT)(), ledger, keep_settings, Origin.gensim2)
     task.objects.append(scene)
     extra: dict[str, Any] = {}
     limits: list[float] | None = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +13,20 @@ import yaml
 from unlatch.configs.peer_tasks.gensim2 import CarriedObjects, read_gensim2_task
 from unlatch.configs.peer_tasks.peer_values import (
     HOME,
+    ImportCfg,
     Ledger,
     Line,
     PeerSkill,
     has_reference,
     join_path,
+    objects_of,
     read_chain,
     read_list,
     read_mapping,
     read_number,
     read_numbers,
     read_text,
+    value_at,
 )
 from unlatch.configs.peer_tasks.scene_objects import (
     SIDE_HALF_M,
@@ -80,12 +82,20 @@ class _TaskReader:
         self.path = path
         self.file = file
         self.ledger = ledger
+        self.objects = objects_of(entry)
+        self.task: TaskBuilder
+        self.acting: list[PeerSkill] = []
+        """Skills that move a part."""
+        self.scenes: dict[str, PeerObject] = {}
+        """Their objects, by the name in the file."""
+        self.parts: dict[str, str] = {}
+        """The part that each of them moves, by place of the skill."""
+        self.carried: CarriedObjects | None = None
+        """What is picked and placed; None if nothing is."""
         self.info_files: dict[str, Path] = {}
         """Annotation files whose keypoints are used, by place of the skill."""
 
-    def read(
-        self, name: str, given_object: str | None, given_robot: RobotCfg | None, *, keep_settings: bool
-    ) -> dict[str, Any]:
+    def read(self, name: str, cfg: ImportCfg, given_robot: RobotCfg | None) -> dict[str, Any]:
         """Returns the content of a task of Unlatch; the ledger receives what became of each value.
 
         Raises:
@@ -93,52 +103,49 @@ class _TaskReader:
             AssetError: The object of the command line is damaged.
         """
         chain, robots = read_chain(self.entry.get("skills"), self._at("skills"), self.ledger)
-        acting = [skill for skill in chain if skill.acts]
+        self.acting = [skill for skill in chain if skill.acts]
         carrying = [skill for skill in chain if skill.carries]
-        if not acting and not carrying:
+        if not self.acting and not carrying:
             named = sorted({line.text for line in self.ledger.lines if line.path.startswith(self._at("skills"))})
             raise ConfigError(
                 f"{self.file}: {self.path or 'the task'} has no skill that Unlatch can carry out: open, close, rotate, "
                 f"pick or place. {'; '.join(named[:4])}{'.' if named else ''} Nothing is written.",
                 key=self._at("skills"),
             )
-        robot, robot_path = self._choose_robot(
-            robots, {skill.arm for skill in (*acting, *carrying) if skill.arm}, given_robot
-        )
+        arms = {skill.arm for skill in (*self.acting, *carrying) if skill.arm}
+        robot, robot_path = self._choose_robot(robots, arms, given_robot)
         own, origin = given_robot or ROBOTS.load(robot.name)(), Origin.interndata
-        task = TaskBuilder(name, own, self.ledger, keep_settings, origin, robot.hand, path=self.path)
+        task = TaskBuilder(name, own, self.ledger, cfg.keeps_settings, origin, robot.hand, path=self.path)
+        self.task = task
         for label in ("name", "task"):
             if label in self.entry:
                 self.ledger.read(self._at(label), self.entry[label], f"the task is called {name}, after the file")
         regions = read_regions(self.entry, self.path, self.ledger)
         robot_name = read_text(read_mapping(self._value(robot_path)).get("name")) if robot_path else ""
         own_region = regions.get(robot_name)
-        parts: dict[str, str] = {}
-        carried = CarriedObjects(task, self.entry, self.path, chain, parts, regions) if carrying else None
-        self._add_objects(task, acting, given_object, others=set() if carried is None else carried.names())
-        parts.update(self._add_starts(task, acting))
-        if carried is not None:
-            carried.add_objects(given_object)
-        self._add_skills(task, chain, parts, carried)
-        self._add_regions(task, acting, parts, robot_path, regions, carried)
+        if carrying:
+            self.carried = CarriedObjects(task, self.entry, self.path, chain, self.parts, regions)
+        self._add_objects(cfg.object)
+        self._add_starts()
+        if self.carried is not None:
+            self.carried.add_objects(cfg.object)
+        self._add_skills(chain)
+        self._add_regions(robot_path, regions)
         add_words(task, self.entry, least_s=TaskCfg().max_duration_s + _CARRY_S * len(carrying))
-        if carried is not None and not task.language:
-            task.language.append(carried.words())
-        add_cameras(task, self.entry, roots=self._roots(), T_world_robot=self._robot_pose(robot_path, own_region))
+        if self.carried is not None and not task.language:
+            task.language.append(self.carried.words())
+        T_world_robot = None
+        if own_region is not None:  # it stands in the middle of its region
+            yaw = np.radians(robot_yaw_deg(read_mapping(self._value(robot_path)), own_region))
+            T_world_robot = Pose.from_rpy((own_region.low + own_region.high) / 2, (0.0, 0.0, float(yaw)))
+        add_cameras(task, self.entry, roots=self._roots(), T_world_robot=T_world_robot)
         if robot_path:
             add_home_spread(task, read_mapping(self._value(robot_path)), robot_path)
         add_distractors(task, self.entry)
-        first = acting[0] if carried is None else None
-        content = task.content(None if first is None else (first.name, parts[first.path]))
+        first = self.acting[0] if self.carried is None else None
+        content = task.content(None if first is None else (first.name, self.parts[first.path]))
         self.ledger.leave_rest(dict(self.entry), self.path)
         return content
-
-    def _robot_pose(self, path: str, region: PeerRegion | None) -> Pose | None:
-        """Returns where the robot stands: the middle of its region; None without one."""
-        if region is None:
-            return None
-        yaw = np.radians(robot_yaw_deg(read_mapping(self._value(path)), region))
-        return Pose.from_rpy((region.low + region.high) / 2, (0.0, 0.0, float(yaw)))
 
     def _roots(self) -> list[Path]:
         """Returns the folders from which paths of the file start."""
@@ -169,30 +176,25 @@ class _TaskReader:
                     self.ledger.leave(join_path(path, key), robot[key], "robots are those of Unlatch")
         return choice, path
 
-    def _add_objects(
-        self, task: TaskBuilder, acting: Sequence[PeerSkill], given: str | None, *, others: set[str]
-    ) -> None:
-        """Adds the objects with parts that skills move; `others` are objects of the task that are added later."""
-        listed: dict[str, tuple[int, Mapping[str, Any]]] = {}
-        for number, values in enumerate(map(read_mapping, read_list(self.entry.get("objects")))):
-            listed.setdefault(read_text(values.get("name")), (number, values))
-        names = list(dict.fromkeys(skill.object for skill in acting))
-        for place, other in listed.values():
-            if read_text(other.get("name")) not in {*names, *others}:
+    def _add_objects(self, given: str | None) -> None:
+        """Adds the objects with parts that skills move; those that are carried are added later."""
+        names = list(dict.fromkeys(skill.object for skill in self.acting))
+        used = {*names, *(() if self.carried is None else self.carried.names())}
+        for name, (place, other) in self.objects.items():
+            if name not in used:
                 self.ledger.leave(self._at("objects", place), dict(other), "no skill that Unlatch has acts on it")
         for number, name in enumerate(names):
-            entry = listed.get(name)
-            index = None if entry is None else entry[0]
-            item = {} if entry is None else entry[1]
-            skill = next(skill for skill in acting if skill.object == name)
+            index, item = self.objects.get(name, (None, {}))
+            skill = next(skill for skill in self.acting if skill.object == name)
             where = self._at("objects", index, "name") if index is not None else join_path(skill.path, "objects")
             own = scene_name(name)
             if given is not None and number == 0:
-                task.objects.append(user_object(own, given))
+                self.scenes[name] = user_object(own, given)
                 self.ledger.read(where, name, f"read as the object {given}, which the command line names")
                 continue
-            task.objects.append(self._find_object(own, item, index, skill, where))
-        taken = [scene.name for scene in task.objects]
+            self.scenes[name] = self._find_object(own, item, index, skill, where)
+        self.task.objects += self.scenes.values()
+        taken = [scene.name for scene in self.scenes.values()]
         twice = next((own for own in taken if taken.count(own) > 1), None)
         if twice is not None:
             raise ConfigError(f"{self.file}: two objects are called '{twice}'. Rename one.", key="objects")
@@ -227,16 +229,12 @@ class _TaskReader:
             self.ledger.read_keys(self._at("objects", index), item, ("category", "art_cat", "target_class"))
         return scene
 
-    def _add_starts(self, task: TaskBuilder, acting: Sequence[PeerSkill]) -> dict[str, str]:
-        """Chooses the part of each skill, and sets how far parts are open; returns the parts by place of the skill."""
-        parts: dict[str, str] = {}
-        by_name = {skill.object: scene for skill, scene in self._pairs(task, acting)}
-        entries = [read_mapping(item) for item in read_list(self.entry.get("objects"))]
-        items = {read_text(item.get("name")): item for item in entries}
-        places = {read_text(item.get("name")): index for index, item in enumerate(entries)}
-        for skill in acting:
-            scene, key = by_name[skill.object], self._part_key(skill, acting)
-            file = find_info_file(skill, items.get(skill.object, {}), scene, self._roots())
+    def _add_starts(self) -> None:
+        """Chooses the part of each skill, and sets how far parts are open."""
+        for skill in self.acting:
+            scene, key = self.scenes[skill.object], self._part_key(skill)
+            index, item = self.objects.get(skill.object, (0, {}))
+            file = find_info_file(skill, item, scene, self._roots())
             said = ""
             if file is not None:
                 scale = scene.take_scale(file)
@@ -248,27 +246,20 @@ class _TaskReader:
                 if not problem:
                     self.info_files[skill.path] = file
                 said = f", with the keypoints of {file}" if not problem else f", without its keypoints: {problem}"
-            parts[skill.path] = scene.part_for(skill.name, key)
-            said = f"read as part {parts[skill.path]} of {scene.name}{said}"
+            self.parts[skill.path] = scene.part_for(skill.name, key)
+            said = f"read as part {self.parts[skill.path]} of {scene.name}{said}"
             if skill.part_key:
                 self.ledger.read(join_path(skill.path, "obj_info_path"), skill.part_key, said)
             elif file is not None:
-                item = items[skill.object]
                 key = "obj_info_path" if read_text(item.get("obj_info_path")) else "info_name"
-                self.ledger.read(self._at("objects", places[skill.object], key), item[key])
+                self.ledger.read(self._at("objects", index, key), item[key])
                 self.ledger.note(skill.path, said)
-        for index, item in enumerate(read_list(self.entry.get("objects"))):
-            values = read_mapping(item)
-            name = read_text(values.get("name"))
-            if name not in by_name:
-                continue
-            own = list(dict.fromkeys(parts[skill.path] for skill in acting if skill.object == name))
-            self._read_start(task, by_name[name], own, values, index)
-        return parts
+        for name, (index, item) in self.objects.items():
+            if name in self.scenes:
+                own = list(dict.fromkeys(self.parts[skill.path] for skill in self.acting if skill.object == name))
+                self._read_start(self.scenes[name], own, item, index)
 
-    def _read_start(
-        self, task: TaskBuilder, scene: PeerObject, parts: Sequence[str], values: Mapping[str, Any], index: int
-    ) -> None:
+    def _read_start(self, scene: PeerObject, parts: Sequence[str], values: Mapping[str, Any], index: int) -> None:
         wanted: list[tuple[str, Any, str, list[float]]] = []
         limits = read_numbers(values.get("joint_position_range"), 2)
         if limits is not None:
@@ -285,35 +276,29 @@ class _TaskReader:
             low, high = sorted(abs(bound) for bound in bounds)
             span = scene.span(part)
             kept = [round(min(bound, span), 4) for bound in (low, high)]
-            task.starts[scene.name, part] = kept
+            self.task.starts[scene.name, part] = kept
             beyond = f", as {part} of {scene.category} opens by {span:.2f}" if high > span else ""
             self.ledger.read(where, value, f"read as the start of {part}, {kept} from closed{beyond}")
 
-    def _part_key(self, skill: PeerSkill, acting: Sequence[PeerSkill]) -> str:
+    def _part_key(self, skill: PeerSkill) -> str:
         """Returns what tells the part of a skill from others: its file, or its arm if both arms act at once."""
         if skill.part_key:
             return skill.part_key
-        beside = [other for other in acting if other.group == skill.group and other.object == skill.object]
+        beside = [other for other in self.acting if other.group == skill.group and other.object == skill.object]
         return f"arm {skill.arm}" if len({other.arm for other in beside}) > 1 else ""
 
-    def _pairs(self, task: TaskBuilder, acting: Sequence[PeerSkill]) -> list[tuple[PeerSkill, PeerObject]]:
-        names = list(dict.fromkeys(skill.object for skill in acting))
-        return [(skill, task.objects[names.index(skill.object)]) for skill in acting]
-
-    def _add_skills(
-        self, task: TaskBuilder, chain: Sequence[PeerSkill], parts: Mapping[str, str], carried: CarriedObjects | None
-    ) -> None:
-        acting = [skill for skill in chain if skill.acts or skill.carries or skill.name == HOME]
-        scenes = {skill.path: scene for skill, scene in self._pairs(task, [s for s in chain if s.acts])}
+    def _add_skills(self, chain: Sequence[PeerSkill]) -> None:
+        task, carried = self.task, self.carried
+        ours = [skill for skill in chain if skill.acts or skill.carries or skill.name == HOME]
         arms = [arm.name for arm in task.robot.arms]
-        if len(chain) == len(acting):
+        if len(chain) == len(ours):
             self.ledger.note(self._at("skills"), "a search for a layout is put first, which plans the whole chain")
         said = "read as the search for a layout, which comes first and plans the whole chain"
         for skill in chain:
-            if skill not in acting:
+            if skill not in ours:
                 self.ledger.read(skill.path, dict(skill.entry), said)
-        used = {skill.arm for skill in acting if skill.name != HOME}
-        for skill in acting:
+        used = {skill.arm for skill in ours if skill.name != HOME}
+        for skill in ours:
             if skill.name == HOME and skill.arm not in used:
                 self.ledger.leave(skill.path, dict(skill.entry), "its arm does nothing else, and is at home")
                 continue
@@ -332,8 +317,8 @@ class _TaskReader:
             info = self.info_files.get(skill.path)
             task.add_skill(
                 skill.name,
-                scenes[skill.path],
-                parts[skill.path],
+                self.scenes[skill.object],
+                self.parts[skill.path],
                 path=skill.path,
                 raw=skill.entry.get("planner_setting"),
                 arm=arm,
@@ -341,15 +326,8 @@ class _TaskReader:
                 extra={**skill.limits, **({} if info is None else {"obj_info_path": str(info)})},
             )
 
-    def _add_regions(
-        self,
-        task: TaskBuilder,
-        acting: Sequence[PeerSkill],
-        parts: Mapping[str, str],
-        robot_path: str,
-        regions: dict[str, PeerRegion],
-        carried: CarriedObjects | None,
-    ) -> None:
+    def _add_regions(self, robot_path: str, regions: dict[str, PeerRegion]) -> None:
+        task, carried = self.task, self.carried
         robot = read_mapping(self._value(robot_path)) if robot_path else {}
         own = regions.pop(read_text(robot.get("name")), None)
         yaw = robot_yaw_deg(robot, own)
@@ -360,11 +338,9 @@ class _TaskReader:
             self.ledger.read(own.path, "the robot", "read as where the robot stands, for the regions of the objects")
         if robot.get("euler") is not None and read_numbers(robot.get("euler"), 3) is not None:
             self.ledger.read(f"{robot_path}.euler", robot["euler"], f"read as a robot that looks along {yaw:g} degrees")
-        skills = {skill.object: skill for skill in reversed(acting)}
+        skills = {skill.object: skill for skill in reversed(self.acting)}
         names = {scene_name(name): name for name in (*skills, *(() if carried is None else carried.names()))}
-        beside = (
-            self._stand_beside(task.objects, skills, regions, yaw) if carried is None and len(task.objects) > 1 else {}
-        )
+        beside = self._stand_beside(skills, regions, yaw) if carried is None and len(task.objects) > 1 else {}
         most_half_m = SIDE_HALF_M if beside else np.inf if carried is None else MOST_HALF_M
         for scene in task.objects:
             name = names[scene.name]
@@ -377,95 +353,41 @@ class _TaskReader:
             if usual is None and skill is not None:
                 if place is None and len(task.objects) == 1:
                     continue  # derived in each episode
-                usual = task.derived_layout(scene, skill.name, parts[skill.path])["regions"][0]
+                usual = task.derived_layout(scene, skill.name, self.parts[skill.path])["regions"][0]
             if usual is not None:
                 if scene.name in beside:
                     usual["center_m"][1] = beside[scene.name]
                     usual["half_extent_m"] = [min(half, most_half_m) for half in usual["half_extent_m"]]
-                is_crowded = bool(beside) or carried is not None
-                task.regions.append(self._region(scene, usual, place, None if is_crowded else own, yaw, most_half_m))
+                if place is not None:  # what the file says about it
+                    usual = our_region(
+                        place,
+                        usual,
+                        depth_m=float(scene.asset.size_m[0]),
+                        robot=own if carried is None and not beside else None,
+                        robot_yaw=yaw,
+                        ledger=self.ledger,
+                        config=read_mapping(self._value(place.path)).get("random_config"),
+                        most_half_m=most_half_m,
+                    )
+                task.regions.append(usual)
 
     def _stand_beside(
-        self,
-        objects: Sequence[PeerObject],
-        skills: Mapping[str, PeerSkill],
-        regions: Mapping[str, PeerRegion],
-        yaw: float,
+        self, skills: Mapping[str, PeerSkill], regions: Mapping[str, PeerRegion], yaw: float
     ) -> dict[str, float]:
         """Returns y of each object, side by side: in the order of the file's regions, else of the arms [m]."""
-        by_name = {scene_name(name): name for name in skills}
-        names = [by_name[scene.name] for scene in objects]
-        if all(name in regions for name in names):
-            rank = {name: -round(middle_across(regions[name], yaw), 3) for name in names}
+        if all(name in regions for name in self.scenes):
+            rank = {name: -round(middle_across(regions[name], yaw), 3) for name in self.scenes}
         else:
-            rank = {name: float(skills[name].arm == "right") for name in names}
-        half_m = {scene.name: scene.half_width_m for scene in objects}
-        return side_by_side({own: half_m[own] for own in sorted(half_m, key=lambda own: rank[by_name[own]])})
-
-    def _region(
-        self,
-        scene: PeerObject,
-        usual: dict[str, Any],
-        region: PeerRegion | None,
-        robot: PeerRegion | None,
-        yaw: float,
-        most_half_m: float,
-    ) -> dict[str, Any]:
-        """Returns an entry of `task.regions`: the usual one of the object, with what the file says about it."""
-        if region is None:
-            return usual
-        depth = float(scene.asset.bounds_obj[1, 0] - scene.asset.bounds_obj[0, 0])
-        config = read_mapping(self._value(region.path)).get("random_config")
-        return our_region(
-            region,
-            usual,
-            depth_m=depth,
-            robot=robot,
-            robot_yaw=yaw,
-            ledger=self.ledger,
-            config=config,
-            most_half_m=most_half_m,
-        )
+            rank = {name: float(skills[name].arm == "right") for name in self.scenes}
+        ordered = [self.scenes[name] for name in sorted(rank, key=rank.__getitem__)]
+        return side_by_side({scene.name: scene.half_width_m for scene in ordered})
 
     def _value(self, path: str) -> Any:
         """Returns the value at a place of the file."""
-        value: Any = self.entry
-        for key in path.removeprefix(self.path).replace("]", "").replace("[", ".").split("."):
-            if key:
-                value = value[int(key)] if isinstance(value, list) else read_mapping(value).get(key)
-        return value
+        return value_at(self.entry, path.removeprefix(self.path))
 
 
 _PACKAGE = "# @package _global_"
-
-
-class Settings(Enum):
-    """What becomes of the planner settings of a file."""
-
-    kept = "kept"
-    """They are kept as they are."""
-    derived = "derived"
-    """They are left out, and derived from the parts."""
-
-
-@dataclass
-class ImportCfg:
-    """Options of `unlatch import`."""
-
-    out: str = "imported"
-    """Folder that gets `task/NAME.yaml`."""
-    name: str | None = None
-    """Name of the task; None: that of the file."""
-    object: str | None = None
-    """The object of the task: a URDF, a USD, a folder, or a category of the library; None: the nearest one."""
-    robot: str | None = None
-    """Name of a robot, or the YAML file of your own; None: the nearest one."""
-    skill: str | None = None
-    """The skill of a file of GenSim2; None: its name tells it."""
-    settings: Settings = Settings.kept
-    """What becomes of the planner settings."""
-    force: bool = False
-    """Whether an existing file is replaced."""
 
 
 @dataclass(frozen=True)
@@ -503,14 +425,21 @@ def import_tasks(path: str | Path, cfg: ImportCfg) -> list[ImportedTask]:
         user_object("object", cfg.object)
     robot = None if cfg.robot is None else _read_robot(cfg.robot)
     name = plain_name(cfg.name or file.stem)
-    if peer == GENSIM2:
-        return [_import_one(tree, "", name, file, cfg, robot, is_gensim2=True)]
-    entries = task_entries(resolve_references(tree))
+    entries = [("", tree)] if peer == GENSIM2 else task_entries(resolve_references(tree))
     names = [name] if len(entries) == 1 else [f"{name}_{index}" for index in range(len(entries))]
-    return [
-        _import_one(entry, place, own, file, cfg, robot, is_gensim2=False)
-        for (place, entry), own in zip(entries, names, strict=True)
-    ]
+    found = []
+    for (place, entry), own in zip(entries, names, strict=True):
+        ledger = Ledger()
+        try:
+            if peer == GENSIM2:
+                content = read_gensim2_task(entry, own, file, cfg, robot, ledger)
+            else:
+                content = _TaskReader(read_mapping(entry), place, file, ledger).read(own, cfg, robot)
+        except ConfigError as exc:
+            found.append(ImportedTask(own, place, "", tuple(ledger.lines), exc))
+        else:
+            found.append(ImportedTask(own, place, _to_text(content, file, place, ledger), tuple(ledger.lines)))
+    return found
 
 
 def own_robot_file(robot: str | None) -> Path | None:
@@ -527,8 +456,7 @@ def _read_robot(value: str) -> RobotCfg:
     file = own_robot_file(value)
     if file is None:
         check_robot_name(value, where="robot")
-        made: RobotCfg = ROBOTS.load(value)()
-        return made
+        return ROBOTS.load(value)()
     found = read_robot_file(file)
     if found is None:
         raise ConfigError(
@@ -545,39 +473,10 @@ def _read_robot(value: str) -> RobotCfg:
     return replace(found, name=file.stem)
 
 
-def _import_one(
-    entry: Any, place: str, name: str, file: Path, cfg: ImportCfg, robot: RobotCfg | None, *, is_gensim2: bool
-) -> ImportedTask:
-    ledger = Ledger()
-    keep = cfg.settings is Settings.kept
-    try:
-        if is_gensim2:
-            content = read_gensim2_task(
-                entry,
-                name,
-                file=file,
-                given_object=cfg.object,
-                given_robot=robot,
-                given_skill=cfg.skill,
-                keep_settings=keep,
-                ledger=ledger,
-            )
-        else:
-            reader = _TaskReader(read_mapping(entry), place, file, ledger)
-            content = reader.read(name, cfg.object, robot, keep_settings=keep)
-    except ConfigError as exc:
-        return ImportedTask(name, place, "", tuple(ledger.lines), exc)
-    return ImportedTask(name, place, _to_text(content, file, place, ledger), tuple(ledger.lines))
-
-
 def _to_text(content: Mapping[str, Any], file: Path, place: str, ledger: Ledger) -> str:
     """Returns the text of a task file: what was read, then what has no counterpart, as comments."""
     left = [line for line in ledger.lines if not line.is_read]
     head = [_PACKAGE, f"# imported from {file.name}{f', {place}' if place else ''} by `unlatch import`"]
     plain = yaml.safe_dump(dict(content), sort_keys=False, allow_unicode=True, width=110, default_flow_style=None)
-    notes = [f"# {line}" for line in left]
-    return (
-        "\n".join([*head, plain, "# without a counterpart in Unlatch:", *notes, ""])
-        if notes
-        else "\n".join([*head, plain])
-    )
+    notes = ["# without a counterpart in Unlatch:", *(f"# {line}" for line in left), ""] if left else []
+    return "\n".join([*head, plain, *notes])

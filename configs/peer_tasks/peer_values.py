@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from itertools import zip_longest
 from typing import Any
 
@@ -55,6 +56,61 @@ def has_reference(value: Any) -> bool:
 
 ABSENT = object()
 """The value of a key that the file does not have."""
+
+
+def value_at(tree: Any, place: str) -> Any:
+    """Returns the value at a place of a file, such as `objects[0].name`; `ABSENT`, if it has none there."""
+    for key in filter(None, place.replace("]", "").replace("[", ".").split(".")):
+        if isinstance(tree, list) and key.isdigit() and int(key) < len(tree):
+            tree = tree[int(key)]
+        elif key in read_mapping(tree):
+            tree = tree[key]
+        else:
+            return ABSENT
+    return tree
+
+
+def objects_of(entry: Mapping[str, Any]) -> dict[str, tuple[int, Mapping[str, Any]]]:
+    """Returns the objects of a task by name, each with its place in their list; of equal names, the first one."""
+    found: dict[str, tuple[int, Mapping[str, Any]]] = {}
+    for index, values in enumerate(map(read_mapping, read_list(entry.get("objects")))):
+        found.setdefault(read_text(values.get("name")), (index, values))
+    return found
+
+
+class Settings(Enum):
+    """What becomes of the planner settings of a file."""
+
+    kept = "kept"
+    """They are kept as they are."""
+    derived = "derived"
+    """They are left out, and derived from the parts."""
+
+
+@dataclass
+class ImportCfg:
+    """Options of `unlatch import`."""
+
+    out: str = "imported"
+    """Folder that gets `task/NAME.yaml`."""
+    name: str | None = None
+    """Name of the task; None: that of the file."""
+    object: str | None = None
+    """The object of the task: a URDF, a USD, a folder, or a category of the library; None: the nearest one."""
+    robot: str | None = None
+    """Name of a robot, or the YAML file of your own; None: the nearest one."""
+    skill: str | None = None
+    """The skill of a file of GenSim2; None: its name tells it."""
+    settings: Settings = Settings.kept
+    """What becomes of the planner settings."""
+    force: bool = False
+    """Whether an existing file is replaced."""
+
+    @property
+    def keeps_settings(self) -> bool:
+        """Whether planner settings of the file are kept; else they are derived from the parts."""
+        return self.settings is Settings.kept
+
 
 _MOST_CHARACTERS = 80
 _UNKNOWN = "Unlatch has no key of this meaning"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -61,12 +61,7 @@ _ROBOTS: tuple[tuple[tuple[str, ...], str, str], ...] = (
 
 
 def nearest_robot(texts: Sequence[str], arms: set[str]) -> RobotChoice:
-    """Returns the nearest robot.
-
-    Args:
-        texts: Its name, its files, and anything else that names it.
-        arms: The arms that the skills use.
-    """
+    """Returns the robot nearest to one with these arms; `texts` are its name, its files, and what else names it."""
     plain = " ".join(texts).lower()
     found = next((entry for entry in _ROBOTS if any(word in plain for word in entry[0])), None)
     both = {"left", "right"} <= arms
@@ -141,12 +136,10 @@ _LEVEL = ("close_h", "open_h")
 
 
 def nearest_category(texts: Sequence[str], hints: Sequence[str], skill: str) -> tuple[str, str]:
-    """Returns the nearest category of the library, and why.
+    """Returns the category of the library that is nearest to an object on which a skill acts, and why.
 
-    Args:
-        texts: What names the object, the most telling first: its category, its folder, its name.
-        hints: What says how its part moves: `info_name`, the name of the task.
-        skill: The skill that acts on it.
+    `texts` name the object, the most telling first: its category, its folder, its name. `hints` say how its part moves:
+    `info_name`, the name of the task.
     """
     slides = any(word in hint.lower() for hint in hints for word in _SLIDES)
     for text in texts:
@@ -304,8 +297,13 @@ class PeerObject:
 
         With a part: one that a hand reaches when only this part is open, or one on top.
         """
-        names = (pair for asset in self.assets for pair in _regions_by_use(asset, part))
-        name, of = next(names, (None, None))
+        found = (
+            (name, region.part)
+            for asset in self.assets
+            for name, region in sorted(asset.regions.items(), key=lambda pair: pair[1].kind is not RegionKind.inside)
+            if part is None or region.part in (part, None)
+        )
+        name, of = next(found, (None, None))
         if name is not None:
             self.keep_instances(lambda asset: name in asset.regions and asset.regions[name].part == of)
         return name
@@ -330,13 +328,6 @@ class PeerObject:
             return {**self.node, "name": self.name}
         chosen = {} if self.instances is None else {"instances": self.instances}
         return {"name": self.name, "category": self.category, **chosen}
-
-
-def _regions_by_use(asset: ObjectAsset, part: str | None) -> Iterator[tuple[str, str | None]]:
-    """Yields the regions of an object that a hand reaches when a part is open, with their part; insides come first."""
-    reached = {name: region for name, region in asset.regions.items() if part is None or region.part in (part, None)}
-    for name in sorted(reached, key=lambda name: reached[name].kind is not RegionKind.inside):
-        yield name, reached[name].part
 
 
 def user_object(name: str, value: str) -> PeerObject:
@@ -519,11 +510,7 @@ def _rounded(values: Sequence[float] | np.ndarray) -> list[float]:
 def find_info_file(skill: PeerSkill, item: Mapping[str, Any], scene: PeerObject, roots: Sequence[Path]) -> Path | None:
     """Returns the `info.json` of a skill's object: the one that skill or object names, else that of its `info_name`.
 
-    Args:
-        skill: The skill.
-        item: The object in the file.
-        scene: The object that stands for it.
-        roots: Folders from which paths of the file start.
+    `item` is the object in the file, `scene` the one that stands for it; paths of the file start from `roots`.
     """
     if scene.node is None:
         return None

@@ -15,7 +15,6 @@ from omegaconf import OmegaConf
 from unlatch.configs.derived_task import derive_layout
 from unlatch.configs.group_files import yaml_files
 from unlatch.configs.peer_tasks.peer_values import (
-    ABSENT,
     LIMITS,
     Ledger,
     has_reference,
@@ -25,18 +24,17 @@ from unlatch.configs.peer_tasks.peer_values import (
     read_number,
     read_numbers,
     read_text,
+    value_at,
 )
 from unlatch.configs.peer_tasks.scene_objects import PeerObject, nearest_camera
 from unlatch.configs.user_files import read_yaml_tree
-from unlatch.objects.annotation_entries import RegionKind, RegionOpening
+from unlatch.objects.annotation_entries import Region, RegionKind, RegionOpening
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import hand_shapes
 from unlatch.simcore.errors import ConfigError, UnlatchError
 from unlatch.simcore.geometry import Pose, rpy_from_matrix
 from unlatch.simcore.randomization.config import MOST_DISTRACTORS
-from unlatch.skills.pick import LIFTED_M
-from unlatch.skills.place import DROPPED_M
 from unlatch.solver.setting import Origin, PlannerSettingCfg
 from unlatch.solver.setting_reader import check_names, read_planner_setting
 from unlatch.tasks.task import TaskCfg
@@ -210,8 +208,7 @@ class TaskBuilder:
         self.ledger.read(path, dict(raw), "kept as it is")
         for notice in notices:
             place, _, said = notice.partition(": ")
-            value = _value_at(raw, place.partition(" ")[0].removeprefix(path))
-            self.ledger.read(place, value, said)
+            self.ledger.read(place, value_at(raw, place.partition(" ")[0].removeprefix(path)), said)
         return setting
 
     def _set_goal(
@@ -238,25 +235,6 @@ def _split_stage(
     if len(set().union(*parts)) == sum(map(len, parts)):
         return [dict(arms)]
     return [{arm: own} for arm, own in arms.items()]
-
-
-def _value_at(raw: Any, place: str) -> Any:
-    """Returns a value of a setting by the rest of its key, as far as it exists."""
-    for key in place.replace("]", "").replace("[", ".").split("."):
-        if not key:
-            continue
-        if isinstance(raw, list) and key.isdigit() and int(key) < len(raw):
-            raw = raw[int(key)]
-        elif key in read_mapping(raw):
-            raw = raw[key]
-        else:
-            return ABSENT
-    return raw
-
-
-def clipped_duration(seconds: float) -> float:
-    """Returns a time limit that a task can have [s]."""
-    return round(min(seconds, _LONGEST_S), 3)
 
 
 _STEPS_HZ = 30.0
@@ -287,7 +265,7 @@ def add_words(task: TaskBuilder, entry: Mapping[str, Any], *, least_s: float) ->
     steps = read_number(data.get("max_episode_length"))
     if steps is not None and steps > 0:
         seconds = steps / _STEPS_HZ
-        kept = clipped_duration(max(seconds, least_s))
+        kept = round(min(max(seconds, least_s), _LONGEST_S), 3)
         task.max_duration_s = kept if kept > TaskCfg().max_duration_s else None
         task.ledger.read(
             f"{where}.max_episode_length",
@@ -307,14 +285,9 @@ _TO_OPENCV = {
 def add_cameras(
     task: TaskBuilder, entry: Mapping[str, Any], *, roots: Sequence[Path] = (), T_world_robot: Pose | None = None
 ) -> None:
-    """Reads the cameras: their poses as far as ours has what they hang on, and their lenses.
+    """Reads the cameras of a task: their poses as far as ours has what they hang on, and their lenses.
 
-    Args:
-        task: The task.
-        entry: The task in the file.
-        roots: Folders from which paths of the file start.
-        T_world_robot: Where the robot stands there; None: its region is not known, and poses in the world have no
-            meaning.
+    Paths of the file start from `roots`. Where the robot's region is not known, poses in the world have no meaning.
     """
     where = join_path(task.path, "cameras")
     for index, item in enumerate(read_list(entry.get("cameras"))):
@@ -328,7 +301,10 @@ def add_cameras(
             task.ledger.read(join_path(place, "name"), camera.get("name"), f"read as the camera {found}")
             continue
         name = f"{found}_{index}" if any(isinstance(c, dict) and c["name"] == found for c in task.cameras) else found
-        own = mount or _usual_mount(found, task.robot)
+        own = mount
+        if own is None:  # that of our camera of this name
+            usual = read_mapping(read_yaml_tree(yaml_files("sensor")[found]).get("mount"))
+            own = {**usual, **({"link": task.robot.arms[0].ee_link} if "link" in usual else {})}
         task.cameras.append({"name": name, "type": "camera", "mount": own, **lens})
         said = "with its pose" if mount is not None else "where ours is"
         task.ledger.read(join_path(place, "name"), camera.get("name"), f"read as the camera {name}, {said}")
@@ -376,24 +352,14 @@ def _read_mount(
     return {**body, "position_m": [round(float(v), 4) for v in T.p], "rpy_deg": [round(float(v), 3) for v in rpy]}
 
 
-def _usual_mount(found: str, robot: RobotCfg) -> dict[str, Any]:
-    """Returns the mount of our camera of a name."""
-    mount = read_mapping(read_yaml_tree(yaml_files("sensor")[found]).get("mount"))
-    return {**mount, **({"link": robot.arms[0].ee_link} if "link" in mount else {})}
-
-
 def add_home_spread(task: TaskBuilder, robot: Mapping[str, Any], path: str) -> None:
     """Reads by how much the arms vary around their homes."""
     for arm in task.robot.arms:
-        key = next(
-            (k for k in (f"{arm.name}_joint_home_std", "joint_home_std", "left_joint_home_std") if k in robot), None
-        )
-        values = (
-            None
-            if key is None
-            else [n for v in (read_list(robot[key]) or [robot[key]]) if (n := read_number(v)) is not None]
-        )
-        if key is None or not values or min(values) < 0.0:
+        usual = (f"{arm.name}_joint_home_std", "joint_home_std", "left_joint_home_std")
+        key = next((key for key in usual if key in robot), "")
+        listed = read_list(robot.get(key)) or [robot.get(key)]
+        values = [number for value in listed if (number := read_number(value)) is not None]
+        if not values or min(values) < 0.0:
             continue
         arm.home_std = round(min(float(np.mean(values)), _MOST_SPREAD_RAD), 4)
         task.has_own_arms = True
@@ -452,28 +418,28 @@ class PutInto:
     region: str
 
     @property
-    def _first(self) -> ObjectAsset:
-        return self.scene.asset
+    def _first(self) -> Region:
+        return self.scene.asset.regions[self.region]
 
     @property
     def part(self) -> str | None:
         """The part that must be open; None: it is always open."""
-        return self._first.regions[self.region].part
+        return self._first.part
 
     @property
     def is_inside(self) -> bool:
         """Whether it has walls."""
-        return self._first.regions[self.region].kind is RegionKind.inside
+        return self._first.kind is RegionKind.inside
 
     @property
     def is_shelf(self) -> bool:
         """Whether things come in from the front."""
-        return self._first.regions[self.region].opening is RegionOpening.front
+        return self._first.opening is RegionOpening.front
 
     @property
     def is_drawer(self) -> bool:
         """Whether it moves with its part."""
-        return self.part is not None and self._first.regions[self.region].link == self.scene.part(self.part).link
+        return self.part is not None and self._first.link == self.scene.part(self.part).link
 
     @property
     def height_m(self) -> float:
@@ -521,7 +487,7 @@ def put_into(scene: PeerObject, part: str | None) -> PutInto | None:
         return None
     found = PutInto(scene, region)
     if found.is_deep:
-        scene.keep_instances(lambda asset: _height_m(asset) <= _HIGHEST_BIN_M, least=_SIZED_INSTANCES)
+        scene.keep_instances(lambda asset: float(asset.size_m[2]) <= _HIGHEST_BIN_M, least=_SIZED_INSTANCES)
     return found
 
 
@@ -534,22 +500,14 @@ def fit_item(item: PeerObject, place: PutInto, *, is_closed: bool) -> str:
         limits_m[1] = place.height_m - (_HEADROOM_M if place.is_shelf else 0.0)
 
     def fits(asset: ObjectAsset) -> bool:
-        return _width_m(asset) <= limits_m[0] and _height_m(asset) <= limits_m[1]
+        # an object may turn: its largest horizontal extent counts
+        return float(np.linalg.norm(asset.size_m[:2])) <= limits_m[0] and float(asset.size_m[2]) <= limits_m[1]
 
     if item.keep_instances(fits, least=_SIZED_INSTANCES):
         return f"only those {item.category}s are taken that fit into {place.scene.name}" if item.instances else ""
     larger = item.category
     item.replace_category(_SMALL_ITEM)
     return f"no {larger} fits into {place.scene.name}; {_SMALL_ITEM} is taken"
-
-
-def _width_m(asset: ObjectAsset) -> float:
-    """Returns the largest horizontal extent of an object, which may turn [m]."""
-    return float(np.linalg.norm((asset.bounds_obj[1] - asset.bounds_obj[0])[:2]))
-
-
-def _height_m(asset: ObjectAsset) -> float:
-    return float(asset.bounds_obj[1, 2] - asset.bounds_obj[0, 2])
 
 
 @dataclass
@@ -584,59 +542,3 @@ class CarryLayout:
     ) -> dict[str, Any]:
         where = {"object": scene.name, "center_m": [x, round(self.side * y, 3)], "half_extent_m": half}
         return {**where, "yaw_deg": yaw_deg, "height_m": height_m}
-
-
-def relation_in(item: PeerObject, place: PutInto) -> dict[str, Any]:
-    """Returns the relation of a thing that stands in or on a region at the start, where a hand reaches it."""
-    where = {"object": item.name, "relation": "inside" if place.is_inside else "on", "of": place.scene.name}
-    if not place.is_inside:
-        return {**where, "region": place.region}
-    # towards the front: a drawer is not pulled out as a whole, and a hand reaches only so far onto a shelf
-    return {**where, "region": place.region, "center_m": [0.08, 0.0], "half_extent_m": [0.03, 0.06]}
-
-
-def add_carry(
-    task: TaskBuilder,
-    name: str,
-    item: PeerObject,
-    place: PutInto | None,
-    *,
-    arm: str | None,
-    group: int,
-    extra: Mapping[str, Any],
-) -> None:
-    """Adds a `pick`, or a `place` into a region or, without one, onto the table, with the goal that it leads to.
-
-    `extra` are further keys of the entry.
-    """
-    entry: dict[str, Any] = {"name": name, "objects": [item.name], **extra}
-    task.goals = {key: goal for key, goal in task.goals.items() if key[0] != item.name}
-    if name == "pick":
-        task.goals[item.name, "lifted"] = {"object": item.name, "kind": "lifted", "value": LIFTED_M}
-    elif place is None:
-        task.goals[item.name, "on"] = {"object": item.name, "kind": "on"}
-    else:
-        entry["objects"] = [item.name, place.scene.name]
-        entry["region"] = place.region
-        kind = "inside" if place.is_inside else "on"
-        goal: dict[str, Any] = {"object": item.name, "kind": kind, "of": place.scene.name, "region": place.region}
-        if place.is_deep:
-            entry |= {"drop": True, "upright": False}
-            goal["value"] = DROPPED_M
-        task.goals[item.name, kind] = goal
-    task.entries.append((group, arm, entry))
-
-
-def describe_in_words(items: Sequence[tuple[PeerObject, PutInto | None]]) -> str:
-    """Returns an instruction for a task without words."""
-    words = [
-        f"put the {_words(item)} {'into' if place.is_inside else 'onto'} the {_words(place.scene)}"
-        if place is not None
-        else f"move the {_words(item)}"
-        for item, place in items
-    ]
-    return " and ".join(words)
-
-
-def _words(scene: PeerObject) -> str:
-    return scene.category.replace("_", " ")

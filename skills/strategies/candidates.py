@@ -80,18 +80,10 @@ def draw_candidates(
     rng: np.random.Generator,
     kinds: Sequence[str] = KINDS,
 ) -> list[tuple[str, PlannerSettingCfg]]:
-    """Returns names and planner settings of candidates, those that differ most from each other first.
+    """Returns names and planner settings of at most `count` candidates, those that differ most from each other first.
 
-    Args:
-        skill: `open`, `close` or `rotate`.
-        asset: The object.
-        part: The part.
-        hand: The hand.
-        start: Least and largest opening at the start, from closed [rad or m].
-        base: A setting of the skill; threshold and path are taken from it.
-        count: Largest number of candidates.
-        rng: Gives the points on the surface.
-        kinds: Kinds of candidates that are drawn.
+    The skill is `open`, `close` or `rotate`. `start` is the least and largest opening at the start, from closed [rad or
+    m]. Threshold and path are taken from `base`, a setting of the skill. `rng` gives the points on the surface.
     """
     most_fits = min(_FITS, _FITS_OF_ONE * count)
     drawn = _Drawing(skill, HandFit(asset, part, hand, approach_m=_APPROACH_M), start, base, most_fits, rng)
@@ -126,17 +118,16 @@ class _Drawing:
         most_fits: int,
         rng: np.random.Generator,
     ) -> None:
-        self._skill, self._fit, self._base, self._rng = skill, fit, base, rng
-        self._most_fits = most_fits
-        self._part, self._model, self._hand = fit.part, fit.solids.model, fit.hand
+        self._skill, self._fit, self._base, self._rng, self._most_fits = skill, fit, base, rng, most_fits
+        self._part, self._hand = fit.part, fit.hand
         self._openings = [fit.positions(opening) for opening in dict.fromkeys(start)]
-        self._T_root_link = [self._model.link_pose(self._part.link, each) for each in self._openings]
+        self._T_root_link = [fit.solids.model.link_pose(self._part.link, each) for each in self._openings]
         self._solids = fit.solids.of_link(self._part.link)
         self._middles = np.array([solid.middle for solid in self._solids])
         self._radii = np.array([solid.radius for solid in self._solids])
         self._slips = ["fixed", "side", "cone"] if self._part.kind is PartKind.slider else ["side", "cone", "fixed"]
         self.points, self.normals = self._draw_surface()
-        levers, self.motions = opening_motions(self._model, self._part, self.points)
+        levers, self.motions = opening_motions(fit.solids.model, self._part, self.points)
         self.levers = levers / levers.max(initial=1e-9)
         far = self.levers >= _LEAST_LEVER
         self.points, self.normals = self.points[far], self.normals[far]

@@ -10,7 +10,7 @@ from unlatch.objects.annotation import GRIP_MAX_M, FramedVector, Handle, HandleT
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.geometry import Pose, unit
 from unlatch.skills.strategies.hand_fit import HEAD, PALM_ROOM_M, TAIL, HandFit
-from unlatch.skills.strategies.open_close import EDGE_APPROACH_M, grasp_setting, with_tolerance
+from unlatch.skills.strategies.open_close import EDGE_APPROACH_M, grasp_setting
 from unlatch.solver.setting import PlannerSettingCfg
 from unlatch.solver.term_kinds import FrameAxisParallel
 
@@ -142,17 +142,12 @@ def edge_hook(asset: ObjectAsset, fit: HandFit, edge: FreeEdge, start: tuple[flo
     part = _annotate_at_edge(fit.part, replace(edge, point=behind))
     setting = grasp_setting(part, start)
     point, _, back = setting.constraint_list
-    side = FrameAxisParallel(
-        "tool_head",
-        "tool_side",
-        0.1,
-        target_axis=edge.along.round(6).tolist(),
-        target_inner_product=1,
-    )
+    along = edge.along.round(6).tolist()
+    side = FrameAxisParallel("tool_head", "tool_side", 0.1, target_axis=along, target_inner_product=1)
     return replace(
         setting,
         approach_width_m=0.0,
-        constraint_list=[point, side, with_tolerance(back, _HOOK_LEAN_RAD)],
+        constraint_list=[point, side, replace(back, **{"tolerance": _HOOK_LEAN_RAD})],
         keypoint_shifts=_keypoint_shifts(fit.part, part),
         slips=list(HOOK_SLIPS),
     )

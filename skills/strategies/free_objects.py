@@ -113,20 +113,13 @@ def grasp_candidates(
     avoided: Sequence[Pose] = (),
     meter: WorkMeter | None = None,
 ) -> Iterator[GraspCandidate]:
-    """Yields ways to take a free object that have room for the hand, those of least cost first.
+    """Yields ways to take a free object at T_world_root that have room for the hand, those of least cost first.
 
-    Args:
-        asset: The object.
-        T_world_root: Where it is.
-        hand: The hand.
-        obstacles: Everything else near it.
-        p_world_base: (3,) base of the arm [m].
-        floor_m: Height below which there is no room [m].
-        side: From where the hand comes.
-        inward: (3,) direction into the front of the space in which the object is; None: it is open above.
-        preferred: Pose of the tool frame of a grasp that comes first; None: there is none.
-        avoided: Those of grasps that come last.
-        meter: Counts the grasps that are checked for room; there are no more once its work is spent. None: no limit.
+    There is no room in the obstacles near it, nor below the height `floor_m` [m]. The arm stands at `p_world_base` (3,)
+    [m], and the hand comes from a side. `inward` is the direction (3,) into the front of the space in which the object
+    is; None: it is open above. `preferred` is the pose of the tool frame of a grasp that comes first, `avoided` has
+    those of grasps that come last. The meter counts the grasps that are checked for room; there are no more once its
+    work is spent.
     """
     own = Obstacle(Solids.from_urdf(asset.urdf_path), T_world_root, {})
     away = T_world_root.p - p_world_base
@@ -153,12 +146,31 @@ def grasp_candidates(
             if any(_measure_apart(T, other) < _SAME_GRASP for other in avoided):
                 cost += _FIRST
             options.append((cost, approach, axis, middle, pair.width_m))
+
+    def fitted(approach: Array, axis: Array, middle: Array, width_m: float) -> GraspCandidate | None:
+        """Returns the grasp with the widest opening and the deepest pads that have room; None if there is none."""
+        R = _tool_rotation(approach, axis)
+        for lift_m in _LIFTS_M:
+            T = Pose(R, middle - lift_m * approach)
+            for room_m in _ROOMS_M:
+                opening_m = min(width_m + room_m, hand.max_width_m)
+                fingers, palm = hand.boxes(opening_m)
+                both = np.concatenate([fingers, palm])
+                corners = np.where(R[2] > 0.0, both[:, 0], both[:, 1])  # (B, 3), the lowest of each box
+                if float((corners @ R[2]).min() + T.p[2]) < floor_m + 0.5 * _HAND_MARGIN_M:
+                    break  # a narrower opening is as low
+                if own.meets(palm, T, margin_m=_PALM_MARGIN_M) or own.meets(fingers, T, margin_m=0.0):
+                    continue
+                if not any(item.meets(both, T, margin_m=_HAND_MARGIN_M) for item in obstacles):
+                    return GraspCandidate(T, width_m, opening_m)
+        return None
+
     for _, approach, axis, middle, width_m in sorted(options, key=lambda option: option[0]):
         if meter is not None:
             if meter.is_spent:
                 return
             meter.spend("fits")
-        found = _fit(approach, axis, middle, width_m, hand, own, obstacles, floor_m)
+        found = fitted(approach, axis, middle, width_m)
         if found is not None:
             yield found
 
@@ -187,40 +199,6 @@ def _approaches(axis: Array, away: Array) -> Iterator[Array]:
         approach = matrix_from_axis_angle(axis, angle) @ unit(first)
         if approach[2] < 0.35:
             yield approach
-
-
-def _fit(
-    approach: Array,
-    axis: Array,
-    middle: Array,
-    width_m: float,
-    hand: HandShape,
-    own: Obstacle,
-    obstacles: Sequence[Obstacle],
-    floor_m: float,
-) -> GraspCandidate | None:
-    """Returns the grasp with the widest opening and the deepest pads that have room; None if there is none."""
-    R = _tool_rotation(approach, axis)
-    for lift_m in _LIFTS_M:
-        T = Pose(R, middle - lift_m * approach)
-        for room_m in _ROOMS_M:
-            opening_m = min(width_m + room_m, hand.max_width_m)
-            fingers, palm = hand.boxes(opening_m)
-            both = np.concatenate([fingers, palm])
-            if _lowest(both, T) < floor_m + 0.5 * _HAND_MARGIN_M:
-                break  # a narrower opening is as low
-            if own.meets(palm, T, margin_m=_PALM_MARGIN_M) or own.meets(fingers, T, margin_m=0.0):
-                continue
-            if not any(item.meets(both, T, margin_m=_HAND_MARGIN_M) for item in obstacles):
-                return GraspCandidate(T, width_m, opening_m)
-    return None
-
-
-def _lowest(boxes: Array, T_world_box: Pose) -> float:
-    """Returns the height of the lowest corner of boxes (B, 2, 3) in a frame [m]."""
-    down = T_world_box.R[2]
-    corners = np.where(down > 0.0, boxes[:, 0], boxes[:, 1])  # (B, 3)
-    return float((corners @ down).min() + T_world_box.p[2])
 
 
 _GRID = 9

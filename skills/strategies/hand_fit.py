@@ -99,12 +99,7 @@ class HandFit:
         )
 
     def grasp(
-        self,
-        opening: float,
-        *,
-        shift_m: float = 0.0,
-        along: bool = False,
-        directions: HandDirections | None = None,
+        self, opening: float, *, shift_m: float = 0.0, along: bool = False, directions: HandDirections | None = None
     ) -> HandGrasp | None:
         """Returns the widest and deepest grasp that fits; None if none fits.
 
@@ -120,9 +115,11 @@ class HandFit:
         if thickness > self.hand.max_width_m:
             return None
         poses = [self._tool_poses(each, shift_m, along=along, directions=directions) for each in states]
+        # how far the hand may stay back while the pads still overlap the handle [m]
+        most_back_m = max(0.0, self.hand.tip_m + self._depth_m / 2 - LEAST_HELD_M)
         for room in FINGER_ROOM_M:
             width = min(thickness + 2 * room, self.hand.max_width_m)
-            for back in np.arange(0.0, self._largest_setback_m() + 1e-9, _STEP_BACK_M):
+            for back in np.arange(0.0, most_back_m + 1e-9, _STEP_BACK_M):
                 if all(
                     any(self._fits(T, float(back), width, positions) for T in tried)
                     for positions, tried in zip(states, poses, strict=True)
@@ -139,13 +136,12 @@ class HandFit:
         directions: HandDirections | None = None,
     ) -> HandGrasp | None:
         """Returns a grasp that fits at every one of several openings; see `grasp`."""
-        found = [
-            self.grasp(opening, shift_m=shift_m, along=along, directions=directions)
-            for opening in dict.fromkeys(openings)
-        ]
-        grasps = [grasp for grasp in found if grasp is not None]
-        if len(grasps) < len(found):
-            return None
+        grasps: list[HandGrasp] = []
+        for opening in dict.fromkeys(openings):
+            grasp = self.grasp(opening, shift_m=shift_m, along=along, directions=directions)
+            if grasp is None:
+                return None
+            grasps.append(grasp)
         return HandGrasp(min(grasp.width_m for grasp in grasps), max(grasp.setback_m for grasp in grasps))
 
     def closes_on_part(self, opening: float, grasp: HandGrasp, *, shift_m: float = 0.0) -> bool:
@@ -231,10 +227,6 @@ class HandFit:
             return False
         return bool(np.all(place > points.min(axis=0) - _BESIDE_M) and np.all(place < points.max(axis=0) + _BESIDE_M))
 
-    def _largest_setback_m(self) -> float:
-        """Returns how far the hand may stay back while the pads still overlap the handle [m]."""
-        return max(0.0, self.hand.tip_m + self._depth_m / 2 - LEAST_HELD_M)
-
     def front_directions(self) -> HandDirections | None:
         """Returns how a hand from the front lies at a slider that moves along the front of its object.
 
@@ -244,9 +236,8 @@ class HandFit:
         part, model = self.part, self.solids.model
         if part.kind is not PartKind.slider or part.handle.type is not HandleType.knob:
             return None
-        closed = self.positions(0.0)
-        T_root_link = model.link_pose(part.link, closed)
-        back = T_root_link.inverse().rotate(np.array([1.0, 0.0, 0.0]))
+        T_link_root = model.link_pose(part.link, self.positions(0.0)).inverse()
+        back = T_link_root.rotate(np.array([1.0, 0.0, 0.0]))
         closing = unit(part.axes["link0_move_axis"].xyz)
         if abs(float(back @ closing)) > _ACROSS:
             return None

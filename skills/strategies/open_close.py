@@ -19,7 +19,6 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.skills.mechanism_steps import click_openings, is_held_closed, opens_another
 from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandDirections, HandFit, HandGrasp, held_at_edge
 from unlatch.solver.setting import MAX_THRESHOLD, FollowJointCfg, PlannerSettingCfg
-from unlatch.solver.term import Term
 from unlatch.solver.term_kinds import (
     AxisAngle,
     FrameAxisOrthogonal,
@@ -280,12 +279,16 @@ def grasp_setting(
         )
     stays_back = None if grasp is None or grasp.setback_m <= 0.0 else ["translate_z", -grasp.setback_m]
     at_edge, turning = held_at_edge(part), part.kind is PartKind.knob
+    if at_edge:
+        # fingers close across the panel, and the hand comes from the free side: head to tail points down from a
+        # drawer's upper edge; on other parts it points from the hinge to the free side
+        palm = _towards_tail(_BACK, 0.9, inner_product=-1 if part.kind is PartKind.slider else 1)
+        directions: list[AxisAngle] = [_tool_faces_out(part, _SIDE, 0.1), palm]
+    else:
+        directions = _handle_constraints(part, along=along)
     return PlannerSettingCfg(
         success_threshold=goal_value("open", part, start),
-        constraint_list=[
-            Point2Point(_TIP, HEAD, _CENTRED_M if turning else _POINT_TOLERANCE_M),
-            *(_edge_constraints(part) if at_edge else _handle_constraints(part, along=along)),
-        ],
+        constraint_list=[Point2Point(_TIP, HEAD, _CENTRED_M if turning else _POINT_TOLERANCE_M), *directions],
         slips=list(EDGE_SLIPS) if at_edge else [],
         approach_width_m=None if grasp is None else grasp.width_m,
         modify_actuation_motion=stays_back,
@@ -325,13 +328,6 @@ def _handle_constraints(part: Part, *, along: bool) -> list[AxisAngle]:
     return [palm] if part.kind.turns_in_hand and is_round(part) else [closing, palm]
 
 
-def _edge_constraints(part: Part) -> list[AxisAngle]:
-    """Returns the constraints on an edge: fingers close across the panel, the hand comes from the free side."""
-    # head to tail points down from a drawer's upper edge; on other parts it points from the hinge to the free side
-    palm = _towards_tail(_BACK, 0.9, inner_product=-1 if part.kind is PartKind.slider else 1)
-    return [_tool_faces_out(part, _SIDE, 0.1), palm]
-
-
 def led_back(setting: PlannerSettingCfg, part: Part, start: tuple[float, float]) -> PlannerSettingCfg:
     """Returns the setting of a grasp that opens a part, changed to lead it to closed from a start of `start_range`."""
     return replace(
@@ -343,19 +339,9 @@ def led_back(setting: PlannerSettingCfg, part: Part, start: tuple[float, float])
 
 def push_setting(part: Part, asset: ObjectAsset, hand: HandShape, start: tuple[float, float]) -> PlannerSettingCfg:
     """Returns the planner setting for pushing a part closed with closed fingers, from a start of `start_range`."""
-    threshold = goal_value("close", part, start)
-    # the palm is wide along tool_side, so this axis is constrained
-    side: AxisAngle
     slides = part.kind is PartKind.slider
-    if slides:
-        # in the plane of the front
-        side = FrameAxisOrthogonal(_TIP, _SIDE, 0.25, target_axis="link0_move_axis", target_inner_product=0)
-        follow = None
-    else:
-        # along the hinge: the palm then stays clear of the part, which turns below the palm
-        side = FrameAxisParallel(_TIP, _SIDE, 0.25, target_axis="link0_rot_axis", target_inner_product=1)
-        # not past closed: the fingertips lean, so a corner of them is up to a centimetre ahead of the planned point
-        follow = FollowJointCfg(to=rounded(part.openness.closed))
+    # not past closed: the fingertips lean, so a corner of them is up to a centimetre ahead of the planned point
+    follow = None if slides else FollowJointCfg(to=rounded(part.openness.closed))
     point_tolerance, lean = _POINT_TOLERANCE_M, 0.7 if slides else 0.9
     if part.moves_little:
         travel_m = part.openness.span * lever_m(asset.model, part, part.keypoint(SPOT).xyz)
@@ -363,10 +349,10 @@ def push_setting(part: Part, asset: ObjectAsset, hand: HandShape, start: tuple[f
         lean = min(lean, _CORNER_SHARE * travel_m / hand.tip_half_m)
         follow = None  # `close` leads it until it is pressed
     return PlannerSettingCfg(
-        success_threshold=threshold,
+        success_threshold=goal_value("close", part, start),
         constraint_list=[
             Point2Point("tool_tip", SPOT, point_tolerance),
-            side,
+            _palm_direction(part),
             _tool_faces_out(part, _BACK, lean),
         ],
         slips=["fixed"] if part.moves_little else [],
@@ -377,19 +363,24 @@ def push_setting(part: Part, asset: ObjectAsset, hand: HandShape, start: tuple[f
 
 def inside_push_setting(part: Part, start: tuple[float, float]) -> PlannerSettingCfg:
     """Returns the planner setting for pushing a part open from inside with closed fingers; see `push_setting`."""
-    axis: AxisAngle
-    if part.kind is PartKind.slider:
-        axis = FrameAxisOrthogonal(_TIP, _SIDE, 0.25, target_axis="link0_move_axis", target_inner_product=0)
-    else:
-        axis = FrameAxisParallel(_TIP, _SIDE, 0.25, target_axis="link0_rot_axis", target_inner_product=1)
     faces_in = replace(_tool_faces_out(part, _BACK, 0.9), target_inner_product=-1)
     return PlannerSettingCfg(
         success_threshold=goal_value("open", part, start),
-        constraint_list=[Point2Point("tool_tip", SPOT, _POINT_TOLERANCE_M), axis, faces_in],
+        constraint_list=[Point2Point("tool_tip", SPOT, _POINT_TOLERANCE_M), _palm_direction(part), faces_in],
         approach_width_m=0.0,
         pre_actuation_motions=[["translate_z", -_PUSH_APPROACH_M]],
         post_actuation_motions=FollowJointCfg(to=rounded(part.openness.position(opened_to(part, start)))),
     )
+
+
+def _palm_direction(part: Part) -> AxisAngle:
+    """Returns the constraint on a pushing palm, which is wide along tool_side.
+
+    It is in the plane of a slider's front, or along the hinge: it then stays clear of the part, which turns below it.
+    """
+    if part.kind is PartKind.slider:
+        return FrameAxisOrthogonal(_TIP, _SIDE, 0.25, target_axis="link0_move_axis", target_inner_product=0)
+    return FrameAxisParallel(_TIP, _SIDE, 0.25, target_axis="link0_rot_axis", target_inner_product=1)
 
 
 def _towards_tail(tool_end: str, tolerance: float, *, inner_product: int = 1) -> KeypointAxisParallel:
@@ -417,11 +408,6 @@ def _tool_faces_out(part: Part, tool_end: str, tolerance: float) -> FrameAxisPar
         target_axis="link0_contact_axis",
         target_inner_product=1,
     )
-
-
-def with_tolerance(constraint: Term, tolerance: float) -> Term:
-    """Returns a constraint with another tolerance [m or rad]."""
-    return replace(constraint, **{"tolerance": tolerance})
 
 
 def rounded(value: float) -> float:

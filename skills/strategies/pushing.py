@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
 
 import numpy as np
 
@@ -52,16 +52,12 @@ def push_shifts(fit: HandFit, openings: tuple[float, ...]) -> list[Array]:
     steps = np.arange(-_REACH_M, _REACH_M + 1e-9, _STEP_M)
     grid = [u * along + v * tail for u, v in product(steps, steps)]
     grid.sort(key=lambda shift: round(float(np.linalg.norm(shift)), 6))
-    model = fit.solids.model
-    least = _LEAST_LEVER * lever_m(model, part, spot.xyz)
+    least = _LEAST_LEVER * lever_m(fit.solids.model, part, spot.xyz)
     found: list[Array] = []
     for shift in grid:
-        apart = all(np.linalg.norm(shift - other) >= _APART_M for other in found)
-        if (
-            apart
-            and lever_m(model, part, spot.xyz + shift) >= least
-            and fits_spot(fit, spot.xyz + shift, outward, openings)
-        ):
+        point = spot.xyz + shift
+        is_apart = all(np.linalg.norm(shift - other) >= _APART_M for other in found)
+        if is_apart and lever_m(fit.solids.model, part, point) >= least and fits_spot(fit, point, outward, openings):
             found.append(shift)
         if len(found) == _MOST_SPOTS:
             break
@@ -98,10 +94,7 @@ def inner_spots(fit: HandFit, openings: tuple[float, ...]) -> list[Array]:
 def is_even(fit: HandFit, shift: Array, opening: float) -> bool:
     """Whether a hand that slides on the inner face meets no step down, as between slats.
 
-    Args:
-        fit: The hand and the part.
-        shift: (3,) shift from the annotated spot to one of `inner_spots`, frame of the link [m].
-        opening: Opening of the part from closed [rad or m].
+    The shift (3,) is that from the annotated spot to one of `inner_spots`, frame of the link [m].
     """
     tail, along, outward = fit.axes_link()
     positions, tip = fit.positions(opening), fit.hand.tip_m
@@ -119,12 +112,7 @@ def is_even(fit: HandFit, shift: Array, opening: float) -> bool:
 
 
 def fits_spot(
-    fit: HandFit,
-    point: Array,
-    outward: Array,
-    openings: tuple[float, ...],
-    *,
-    side: Array | None = None,
+    fit: HandFit, point: Array, outward: Array, openings: tuple[float, ...], *, side: Array | None = None
 ) -> bool:
     """Whether the hand, straight at a point of the part, touches the part and nothing else at every opening.
 
@@ -151,12 +139,8 @@ def fits_spot(
 
 def _tool_at(fit: HandFit, point: Array, outward: Array, side: Array | None = None) -> Pose:
     """Returns the tool frame of a push: straight in, the palm along `side`, which is that of `fits_spot`."""
-    if side is not None:
-        pass
-    elif fit.part.kind is PartKind.slider:
-        _, side, _ = fit.axes_link()
-    else:
-        side = fit.hinge_link()
+    if side is None:
+        side = fit.axes_link()[1] if fit.part.kind is PartKind.slider else fit.hinge_link()
     side = side - outward * float(side @ outward)
     side = side / np.linalg.norm(side)
     return Pose(np.column_stack([-outward, side, np.cross(-outward, side)]), point)
@@ -216,10 +200,7 @@ def can_be_dragged(part: Part) -> bool:
 def drag_spots(fit: HandFit, start: tuple[float, float], end: float) -> list[DragSpot]:
     """Returns spots of faces that fingertips can press on along the whole way, the most promising first.
 
-    Args:
-        fit: The hand and the part.
-        start: Least and largest opening at the start, from closed [rad or m].
-        end: Opening at the end of the way [rad or m].
+    The way goes from the least and largest opening at the start to that at its end [rad or m].
     """
     if not can_be_dragged(fit.part):
         return []
@@ -229,11 +210,11 @@ def drag_spots(fit: HandFit, start: tuple[float, float], end: float) -> list[Dra
         for point in _level_points(fit, outward):
             if any(np.linalg.norm(point - other.point) < _DRAG_APART_M for other in found):
                 continue
-            side = next(
-                (side for side in _sides(fit, point, outward) if _fits(fit, point, outward, side, openings)), None
-            )
-            if side is not None:
-                found.append(DragSpot(point, outward, side))
+            motion = opening_direction(fit.solids.model, fit.part, point)
+            along = unit(motion - outward * float(motion @ outward))
+            # the palm may be wide along the motion, or across it
+            spots = (DragSpot(point, outward, side) for side in (along, np.cross(outward, along)))
+            found += islice((spot for spot in spots if _fits(fit, spot, openings)), 1)
             if len(found) == _MOST_DRAG_SPOTS:
                 return found
     return found
@@ -242,11 +223,7 @@ def drag_spots(fit: HandFit, start: tuple[float, float], end: float) -> list[Dra
 def drag_setting(part: Part, spot: DragSpot, *, threshold: float, end: float | None) -> PlannerSettingCfg:
     """Returns the planner setting for dragging a part by a spot of its face.
 
-    Args:
-        part: The part.
-        spot: Where the fingertips press.
-        threshold: What counts as success [rad or m].
-        end: Opening to which the hand leads the part, from closed [rad or m]; None: as the skill says.
+    The hand leads it to the opening `end`; None: as the skill says. `threshold` counts as success [rad or m].
     """
 
     def numbers(vector: Array) -> list[float]:
@@ -331,21 +308,10 @@ def _heights_along(solids: tuple[ConvexSolid, ...], points: Array, direction: Ar
     return found
 
 
-def _sides(fit: HandFit, point: Array, outward: Array) -> tuple[Array, Array]:
-    """Returns the directions along which the palm may be wide: along the motion, and across it."""
-    motion = opening_direction(fit.solids.model, fit.part, point)
-    along = unit(motion - outward * float(motion @ outward))
-    return along, np.cross(outward, along)
-
-
-def _fits(fit: HandFit, point: Array, outward: Array, side: Array, openings: tuple[float, ...]) -> bool:
+def _fits(fit: HandFit, spot: DragSpot, openings: tuple[float, ...]) -> bool:
     """Whether the hand fits a spot at every opening, and on its straight approach at the first one."""
-    if not fits_spot(fit, point, outward, openings, side=side):
+    if not fits_spot(fit, spot.point, spot.outward, openings, side=spot.side):
         return False
-    positions = fit.positions(openings[0])
-    T_link_tool = Pose(
-        np.column_stack([-outward, side, np.cross(-outward, side)]),
-        point + outward * (DRAG_APPROACH_M + fit.hand.tip_m),
-    )
-    T = fit.solids.model.link_pose(fit.part.link, positions) @ T_link_tool
+    positions, before = fit.positions(openings[0]), spot.point + spot.outward * (DRAG_APPROACH_M + fit.hand.tip_m)
+    T = fit.solids.model.link_pose(fit.part.link, positions) @ _tool_at(fit, before, spot.outward, spot.side)
     return not fit.solids.meets(np.concatenate(fit.hand.boxes(0.0)), T, positions)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
 
 import numpy as np
 
@@ -137,22 +139,14 @@ def derive_strategies(
     fit are used only if it fits none: in another layout, one that it fits may have a plan. Only then, as the last
     resort, fingertips drag the part by friction.
 
-    Args:
-        skill: A skill whose settings can be derived.
-        asset: The object.
-        part: The part that the skill acts on.
-        hand: The hand.
-        start: Least and largest opening of the part at the start, from closed [rad or m].
-        asked: Opening to which a user asks `open` to lead the part, from closed [rad or m]; None: its default.
+    `start` is the least and largest opening of the part at the start, `asked` that to which a user asks `open` to lead
+    it; None: its default [rad or m from closed].
 
     Raises:
         ConfigError: The skill does not fit the part, or has no settings to derive.
     """
-    skill = derivable_skill(skill)
-    if skill == "close":
-        found = _derive_pushes(asset, part, hand, start)
-    else:
-        found = _derive_grasps(skill, asset, part, hand, start, asked)
+    skill, case = derivable_skill(skill), _Case(asset, part, hand, start)
+    found = _derive_pushes(case) if skill == "close" else _derive_grasps(skill, case, asked)
     if not found:
         raise ConfigError(
             f"skill={skill} does not fit part '{part.name}': no place was found at which the hand could hold or push "
@@ -164,17 +158,37 @@ def derive_strategies(
     return [(name, led_to(setting, part, start, asked)) for name, setting in found]
 
 
-def _derive_grasps(
-    skill: str, asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float], asked: float | None
-) -> list[Strategy]:
+@dataclass(frozen=True)
+class _Case:
+    """A part and the hand that acts on it."""
+
+    asset: ObjectAsset
+    part: Part
+    hand: HandShape
+    start: tuple[float, float]
+    """Least and largest opening of the part at the start, from closed [rad or m]."""
+
+    @cached_property
+    def fit(self) -> HandFit:
+        """Tests where the hand fits as it grasps the part."""
+        return HandFit(self.asset, self.part, self.hand, approach_m=approach_m(self.part))
+
+    @cached_property
+    def push_fit(self) -> HandFit:
+        """The same as it pushes the part: it has no straight approach."""
+        return HandFit(self.asset, self.part, self.hand, approach_m=0.0)
+
+
+def _derive_grasps(skill: str, case: _Case, asked: float | None) -> list[Strategy]:
     """Returns the strategies of a hand that grasps a part to open or turn it; see `derive_strategies`."""
+    asset, part, start = case.asset, case.part, case.start
     lever = held_to_open(asset, part, start[1]) if skill == "open" else None
     if lever is not None:
-        return _derive_grasps_of_other(asset, part, lever, hand, start)
-    if part.handle.type is HandleType.none and (drags := _derive_drags(skill, asset, part, hand, start, asked)):
+        return _derive_grasps_of_other(case, lever)
+    if part.handle.type is HandleType.none and (drags := _derive_drags(skill, case, asked)):
         return drags
     if skill == "open" and part.is_button:
-        presses = _draw_pushes("open", asset, part, hand, start, kinds=("tip",))
+        presses = _draw_pushes("open", case, kinds=("tip",))
         if not presses:
             raise ConfigError(
                 f"skill=open does not fit part '{part.name}': a finger presses it, and a hand cannot hold it. Use "
@@ -185,14 +199,19 @@ def _derive_grasps(
     if skill == "rotate":
         check_turns(part)
     elif part.kind is PartKind.lever and part.handle.type is HandleType.none:
-        return _draw_pushes("open", asset, part, hand, start)
-    fit = HandFit(asset, part, hand, approach_m=approach_m(part))
+        return _draw_pushes("open", case)
+    fit = case.fit
     kind = "edge" if held_at_edge(part) else part.handle.type.value
     fitting: list[Strategy] = []
     others: list[Strategy] = []
     empty: list[Strategy] = []
     if skill == "open" and kind == "knob" and part.kind in TURNS_ABOUT_HINGE:
-        fitting += _grip_knob_along_hinge(fit, start)
+        # fingers that close along the hinge: while the part turns, the knob turns between them like a pin between two
+        # pads. Those that close across it would have to turn with the part, or the knob would wedge between them.
+        grasp = fit.grasp_over(start, along=True)
+        if grasp is not None:
+            setting = grasp_setting(part, start, grasp, along=True)
+            fitting.append(("knob_along_hinge", replace(setting, slips=list(KNOB_ALONG_SLIPS))))
     for shift_m in fit.grasp_shifts(start) if skill == "open" else (0.0,):
         grasp = fit.grasp_over(start, shift_m=shift_m)
         if shift_m != 0.0 and (grasp is None or not fit.closes_on_part(start[0], grasp, shift_m=shift_m)):
@@ -203,28 +222,24 @@ def _derive_grasps(
             setting = grasp_setting(part, start, grasp)
             if kind == "knob":
                 setting = replace(setting, slips=list(KNOB_ACROSS_SLIPS))
-        if shift_m != 0.0:
-            _, along, _ = fit.axes_link()
-            shift = [round(float(v), 4) for v in shift_m * along]
-            setting = replace(setting, keypoint_shifts={HEAD: shift, TAIL: shift})
-        name = kind if shift_m == 0.0 else f"{kind}{100 * shift_m:+.0f}cm"
-        (others if grasp is None else fitting).append((name, setting))
+        (others if grasp is None else fitting).append(_shifted(kind, setting, fit, shift_m))
         if skill == "open" and shift_m == 0.0:
             held = grasp is not None and fit.closes_on_part(start[0], grasp)
             front = _grasp_from_front(fit, start)
             empty = [] if held or grasp is None else fitting[-1:]
             fitting = [*fitting, *front] if held else [*front, *fitting]
     if skill == "open" and part.kind is PartKind.lever and not fitting:
-        fitting += _draw_pushes("open", asset, part, hand, start)
+        fitting += _draw_pushes("open", case)
     if skill == "open" and start[1] > 0.0:
-        fitting += _derive_edge_strategies(asset, fit, start, pinched=kind != "edge")
-        fitting += _derive_inside_pushes(asset, part, hand, start)
+        edges = free_edges(fit)
+        # other strategies for a part that stands ajar: pinch its free edge, or hook it with closed fingers
+        for name, make in (("edge", edge_grip), ("hook", edge_hook)):
+            made = (make(asset, fit, edge, start) for edge in edges if name != kind)
+            fitting += islice(((name, setting) for setting in made if setting is not None), 1)
+        fitting += _derive_inside_pushes(case)
     end = turned_to(part) if skill == "rotate" else opened_to(part, start, asked)
-    if (
-        part.kind is PartKind.knob
-        and not is_round(part)
-        and (skill == "rotate" or needs_turns(part.kind, end - start[0]))
-    ):
+    turns = skill == "rotate" or needs_turns(part.kind, end - start[0])
+    if part.kind is PartKind.knob and not is_round(part) and turns:
         # a spout may be in the way of the closed blade, and out of it after a quarter turn
         grasps = (fit.grasp(float(s), along=True) for s in np.linspace(start[0], end, _ANGLES))
         grasp = next((grasp for grasp in grasps if grasp is not None), None)
@@ -234,9 +249,9 @@ def _derive_grasps(
                 setting = replace(grasp_setting(part, start, grasp, along=True), slips=list(KNOB_ACROSS_SLIPS))
             fitting.append((f"{kind}_along", setting))
     if not fitting:
-        return [*others, *_derive_drags(skill, asset, part, hand, start, asked)]
+        return [*others, *_derive_drags(skill, case, asked)]
     sure = [strategy for strategy in fitting if strategy not in empty]
-    return sure or _derive_drags(skill, asset, part, hand, start, asked) or empty  # the last closes on nothing
+    return sure or _derive_drags(skill, case, asked) or empty  # the last closes on nothing
 
 
 _LEVER_SLIPS = ("side", "gimbal", "bar", "fixed")
@@ -244,11 +259,9 @@ _LEVER_SLIPS = ("side", "gimbal", "bar", "fixed")
 own length."""
 
 
-def _derive_grasps_of_other(
-    asset: ObjectAsset, part: Part, held: Part, hand: HandShape, start: tuple[float, float]
-) -> list[Strategy]:
+def _derive_grasps_of_other(case: _Case, held: Part) -> list[Strategy]:
     """Returns the strategies of a hand that leads a part by another one, such as a door by the lever that frees it."""
-    fit = HandFit(asset, held, hand, approach_m=approach_m(held))
+    part, start, fit = case.part, case.start, replace(case, part=held).fit
     found = []
     for shift_m in fit.grasp_shifts((0.0, 0.0)):
         grasp = fit.grasp_over((0.0,), shift_m=shift_m)
@@ -261,27 +274,25 @@ def _derive_grasps_of_other(
             success_threshold=goal_value("open", part, start),
             post_actuation_motions=FollowJointCfg(to=rounded(part.openness.position(opened_to(part, start)))),
         )
-        if shift_m != 0.0:
-            _, along, _ = fit.axes_link()
-            shift = [round(float(v), 4) for v in shift_m * along]
-            setting = replace(setting, keypoint_shifts={HEAD: shift, TAIL: shift})
-        found.append((held.name if shift_m == 0.0 else f"{held.name}{100 * shift_m:+.0f}cm", setting))
+        found.append(_shifted(held.name, setting, fit, shift_m))
     return found
 
 
-def _draw_pushes(
-    skill: str,
-    asset: ObjectAsset,
-    part: Part,
-    hand: HandShape,
-    start: tuple[float, float],
-    *,
-    kinds: Sequence[str] = ("side", "tip"),
-) -> list[Strategy]:
+def _shifted(name: str, setting: PlannerSettingCfg, fit: HandFit, shift_m: float) -> Strategy:
+    """Returns the strategy of a hand that is shifted from the head along the contact axis [m], with its name."""
+    if shift_m == 0.0:
+        return name, setting
+    _, along, _ = fit.axes_link()
+    shift = [round(float(v), 4) for v in shift_m * along]
+    return f"{name}{100 * shift_m:+.0f}cm", replace(setting, keypoint_shifts={HEAD: shift, TAIL: shift})
+
+
+def _draw_pushes(skill: str, case: _Case, *, kinds: Sequence[str] = ("side", "tip")) -> list[Strategy]:
     """Returns pushes of a lever, or presses on what a rocker raises, with closed fingers at places drawn on its faces.
 
     The draw is the same each time. It is empty if the hand fits nowhere, as with a button that is pressed in.
     """
+    part, start = case.part, case.start
     threshold = goal_value(skill, part, start)
     end = opened_to(part, start) if skill == "open" else _LEVER_END_SHARE * threshold
     base = PlannerSettingCfg(
@@ -289,7 +300,7 @@ def _draw_pushes(
         post_actuation_motions=FollowJointCfg(to=rounded(part.openness.position(end))),
     )
     rng = np.random.default_rng(0)
-    return draw_candidates(skill, asset, part, hand, start, base, count=_DRAWN_PUSHES, rng=rng, kinds=kinds)
+    return draw_candidates(skill, case.asset, part, case.hand, start, base, count=_DRAWN_PUSHES, rng=rng, kinds=kinds)
 
 
 def dragged_start(asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]) -> tuple[float, float]:
@@ -297,65 +308,34 @@ def dragged_start(asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[
 
     An edge that no hand fits is no reason to open the part before the skill begins [rad or m from closed].
     """
-    if start[0] == 0.0 or not _derive_drags("open", asset, part, hand, (0.0, 0.0)):
+    if start[0] == 0.0 or not _derive_drags("open", _Case(asset, part, hand, (0.0, 0.0))):
         return start
     found = derive_strategies("open", asset, part, hand, start)
     is_last_resort = any(setting.drags for _, setting in found)
     return (0.0, 0.0) if is_last_resort else start
 
 
-def _derive_drags(
-    skill: str,
-    asset: ObjectAsset,
-    part: Part,
-    hand: HandShape,
-    start: tuple[float, float],
-    asked: float | None = None,
-) -> list[Strategy]:
+def _derive_drags(skill: str, case: _Case, asked: float | None = None) -> list[Strategy]:
     """Returns the last resort: closed fingertips press on a face that moves parallel to itself and drag the part.
 
     None are returned for a part that has no such face within reach.
     """
+    part, start = case.part, case.start
     if not can_be_dragged(part):
         return []
-    end: float | None
-    if skill == "close":
-        threshold, last = goal_value("close", part, start), 0.0
-        end = None if part.kind is PartKind.slider else last
-    elif skill == "rotate":
-        threshold, last = turned_by(part), turned_to(part)
-        end = last
-    else:
-        threshold, last = goal_value("open", part, start), opened_to(part, start, asked)
-        end = last
-    spots = drag_spots(HandFit(asset, part, hand, approach_m=DRAG_APPROACH_M), start, last)
+    threshold = turned_by(part) if skill == "rotate" else goal_value(skill, part, start)
+    last = turned_to(part) if skill == "rotate" else opened_to(part, start, asked) if skill == "open" else 0.0
+    end = None if skill == "close" and part.kind is PartKind.slider else last
+    spots = drag_spots(HandFit(case.asset, part, case.hand, approach_m=DRAG_APPROACH_M), start, last)
     return _numbered("drag", [drag_setting(part, spot, threshold=threshold, end=end) for spot in spots])
 
 
-def _derive_edge_strategies(
-    asset: ObjectAsset, fit: HandFit, start: tuple[float, float], *, pinched: bool
-) -> list[Strategy]:
-    """Returns other strategies for a part that stands ajar: pinch its free edge, or hook it with closed fingers."""
-    edges = free_edges(fit)
-    found = []
-    for name, make in (("edge", edge_grip), ("hook", edge_hook)):
-        if name == "edge" and not pinched:
-            continue
-        setting = next((made for edge in edges if (made := make(asset, fit, edge, start)) is not None), None)
-        if setting is not None:
-            found.append((name, setting))
-    return found
-
-
-def _derive_inside_pushes(
-    asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]
-) -> list[Strategy]:
+def _derive_inside_pushes(case: _Case) -> list[Strategy]:
     """Returns pushes from inside with closed fingers, for a part that stands open so far that the hand fits there."""
-    if part.kind not in TURNS_ABOUT_HINGE or start[0] < _INSIDE_FROM_RAD:
+    start = case.start
+    if case.part.kind not in TURNS_ABOUT_HINGE or start[0] < _INSIDE_FROM_RAD:
         return []
-    setting = inside_push_setting(part, start)
-    fit = HandFit(asset, part, hand, approach_m=0.0)
-    pushes = []
+    setting, fit, pushes = inside_push_setting(case.part, start), case.push_fit, []
     for spot in inner_spots(fit, tuple(dict.fromkeys(start))):
         push = replace(setting, keypoint_shifts={SPOT: (spot.round(4) + 0.0).tolist()})
         pushes.append(push if is_even(fit, spot, start[0]) else replace(push, slips=list(UNEVEN_SLIPS)))
@@ -378,39 +358,26 @@ def _grasp_from_front(fit: HandFit, start: tuple[float, float], *, to_closed: bo
     return list(zip(("front", "front_2"), settings, strict=True))
 
 
-def _grip_knob_along_hinge(fit: HandFit, start: tuple[float, float]) -> list[Strategy]:
-    """Returns the strategy of fingers that close on a knob along the hinge, if they fit.
-
-    While the part turns, the knob turns between them like a pin between two pads. Fingers that close across the hinge
-    would have to turn with the part, or the knob would wedge between them.
-    """
-    grasp = fit.grasp_over(start, along=True)
-    if grasp is None:
-        return []
-    setting = grasp_setting(fit.part, start, grasp, along=True)
-    return [("knob_along_hinge", replace(setting, slips=list(KNOB_ALONG_SLIPS)))]
-
-
-def _derive_lever_returns(
-    asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]
-) -> list[Strategy]:
+def _derive_lever_returns(case: _Case) -> list[Strategy]:
     """Returns the strategies that lead a lever or bail back to closed: a grasp, if it fits there too, and pushes."""
+    part, start = case.part, case.start
     found: list[Strategy] = []
     if part.handle.type is not HandleType.none:
-        grasp = HandFit(asset, part, hand, approach_m=approach_m(part)).grasp_over((*dict.fromkeys(start), 0.0))
+        grasp = case.fit.grasp_over((*dict.fromkeys(start), 0.0))
         if grasp is not None:
             found.append((part.handle.type.value, led_back(grasp_setting(part, start, grasp), part, start)))
-    return found + _draw_pushes("close", asset, part, hand, start)
+    return found + _draw_pushes("close", case)
 
 
-def _derive_knob_returns(asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]) -> list[Strategy]:
+def _derive_knob_returns(case: _Case) -> list[Strategy]:
     """Returns the strategies that turn a knob back to closed: the fingers close across it or, on a blade, along it.
 
     Raises:
         ConfigError: Nothing of the knob fits between the fingers.
     """
+    part, start = case.part, case.start
     if part.handle.type is HandleType.none:
-        drags = _derive_drags("close", asset, part, hand, start)
+        drags = _derive_drags("close", case)
         if drags:
             return drags
         raise ConfigError(
@@ -418,18 +385,17 @@ def _derive_knob_returns(asset: ObjectAsset, part: Part, hand: HandShape, start:
             "between fingers (handle.type is none). Name another part, or set the handle in an articulation.yaml.",
             key="skill",
         )
-    fit = HandFit(asset, part, hand, approach_m=approach_m(part))
     fitting: list[Strategy] = []
     others: list[Strategy] = []
     kind = part.handle.type.value
     for name, along in ((kind, False), *(() if is_round(part) else ((f"{kind}_along", True),))):
-        grasp = fit.grasp_over((*dict.fromkeys(start), 0.0), along=along)
-        setting = grasp_setting(part, start, grasp or HandGrasp(hand.max_width_m, 0.0), along=along)
+        grasp = case.fit.grasp_over((*dict.fromkeys(start), 0.0), along=along)
+        setting = grasp_setting(part, start, grasp or HandGrasp(case.hand.max_width_m, 0.0), along=along)
         setting = led_back(setting, part, start)
         if kind == "knob":
             setting = replace(setting, slips=list(KNOB_ACROSS_SLIPS))
         (others if grasp is None else fitting).append((name, setting))
-    return fitting or [*others[:1], *_derive_drags("close", asset, part, hand, start)]
+    return fitting or [*others[:1], *_derive_drags("close", case)]
 
 
 def _numbered(name: str, settings: list[PlannerSettingCfg]) -> list[Strategy]:
@@ -437,20 +403,25 @@ def _numbered(name: str, settings: list[PlannerSettingCfg]) -> list[Strategy]:
     return [(name if number == 1 else f"{name}_{number}", each) for number, each in enumerate(settings, start=1)]
 
 
-def _derive_presses(asset: ObjectAsset, part: Part, hand: HandShape, press: PressToPop) -> list[Strategy]:
+def _derive_presses(case: _Case, press: PressToPop) -> list[Strategy]:
     """Returns the pushes on a part, or on its button, after which the part pops out."""
+    part = case.part
     if press.at is not part:
         closed = press.at.openness.span
-        ((name, setting),) = _derive_pushes(asset, press.at, hand, (closed, closed))
+        ((name, setting),) = _derive_pushes(replace(case, part=press.at, start=(closed, closed)))
         setting = replace(setting, held_part=press.at.name)
         return [(name, _until_popped(setting, part, press, opening=press.pops_to))]
     # beyond the end of its way: the spring of the latch pushes the hand back, which is soft
     past = _PRESS_PAST_M * (1.0 if part.kind is PartKind.slider else 1.0 / _USUAL_LEVER_M)
-    setting = _until_popped(push_setting(part, asset, hand, (0.0, 0.0)), part, press, opening=-press.depth - past)
-    fit = HandFit(asset, part, hand, approach_m=0.0)
-    shifts = [shift.round(4) + 0.0 for shift in push_shifts(fit, (0.0,))]
-    pushes = [replace(setting, keypoint_shifts={SPOT: shift.tolist()} if shift.any() else {}) for shift in shifts]
-    return _numbered("push", pushes or [setting])
+    pushed = push_setting(part, case.asset, case.hand, (0.0, 0.0))
+    setting = _until_popped(pushed, part, press, opening=-press.depth - past)
+    return _numbered("push", _pushes_at(setting, case.push_fit, (0.0,)) or [setting])
+
+
+def _pushes_at(setting: PlannerSettingCfg, fit: HandFit, openings: tuple[float, ...]) -> list[PlannerSettingCfg]:
+    """Returns a push once for each spot at which the hand fits at every opening from closed [rad or m]."""
+    shifts = [shift.round(4) + 0.0 for shift in push_shifts(fit, openings)]
+    return [replace(setting, keypoint_shifts={SPOT: shift.tolist()} if shift.any() else {}) for shift in shifts]
 
 
 def _until_popped(setting: PlannerSettingCfg, part: Part, press: PressToPop, *, opening: float) -> PlannerSettingCfg:
@@ -463,29 +434,28 @@ def _until_popped(setting: PlannerSettingCfg, part: Part, press: PressToPop, *, 
     )
 
 
-def _derive_pushes(asset: ObjectAsset, part: Part, hand: HandShape, start: tuple[float, float]) -> list[Strategy]:
+def _derive_pushes(case: _Case) -> list[Strategy]:
     """Returns a push at the annotated spot, if the hand fits there, and at the nearest other spots where it fits.
 
     Levers and knobs are led back. A slider that moves along the front, such as the lever of a toaster, is also grasped
     and led back; the grasp comes first if a push fits nowhere.
     """
-    press = press_of(asset, part, start[1])
+    part, start = case.part, case.start
+    press = press_of(case.asset, part, start[1])
     if press is not None:
-        return _derive_presses(asset, part, hand, press)
+        return _derive_presses(case, press)
     if part.kind is PartKind.lever:
-        return _derive_lever_returns(asset, part, hand, start)
+        return _derive_lever_returns(case)
     if part.kind is PartKind.knob:
-        return _derive_knob_returns(asset, part, hand, start)
-    setting = push_setting(part, asset, hand, start)
-    fit = HandFit(asset, part, hand, approach_m=0.0)
+        return _derive_knob_returns(case)
+    setting = push_setting(part, case.asset, case.hand, start)
     if part.moves_little:
-        _, _, outward = fit.axes_link()
+        _, _, outward = case.push_fit.axes_link()
         shift = (SKIN_M * outward).round(5) + 0.0
         return [("push", replace(setting, keypoint_shifts={SPOT: shift.tolist()}))]
-    shifts = [shift.round(4) + 0.0 for shift in push_shifts(fit, (*dict.fromkeys(start), _NEARLY_CLOSED * start[0]))]
-    pushes = [replace(setting, keypoint_shifts={SPOT: shift.tolist()} if shift.any() else {}) for shift in shifts]
-    grasps = _grasp_from_front(HandFit(asset, part, hand, approach_m=approach_m(part)), start, to_closed=True)
+    pushes = _pushes_at(setting, case.push_fit, (*dict.fromkeys(start), _NEARLY_CLOSED * start[0]))
+    grasps = _grasp_from_front(case.fit, start, to_closed=True)
     named = _numbered("push", pushes or [setting])
     if pushes:
         return [*named, *grasps]
-    return [*grasps, *named, *([] if grasps else _derive_drags("close", asset, part, hand, start))]
+    return [*grasps, *named, *([] if grasps else _derive_drags("close", case))]

@@ -38,7 +38,7 @@ def test_plan_takes_the_first_choice_that_has_a_plan_and_plan_next_goes_on_with_
         load_checker=lambda self: None,
         plan_options=lambda self, rng: iter(plans),
         make_commands=lambda self, plan: [plan],
-        _note_refusal=lambda self, plan: setattr(self, "refused", plan),
+        refuse=lambda self, plan: setattr(self, "refused", plan),
     )
     skill = Pick.__new__(Pick)
     first, *others = [plan for plan in plans if plan.found]

@@ -89,9 +89,11 @@ def test_the_functions_that_were_not_used_for_longest_are_removed(store, monkeyp
 def test_programs_of_an_arm_read_back_are_the_same_code(panda, store):
     layout = ParameterLayout(RowCounts(1, 2, 0, 1), 7, True)
     program = Program(panda, layout.row_counts, pose=True)
-    program._compiled_function("refine", (REFINING_STEPS,), program._build_refinement)
+    program._compiled_function("refine", (REFINING_STEPS,))
     again = StoredFunction("refine", never, key=program_key(panda, layout, (REFINING_STEPS,)))
-    assert again.code_digest == digest_of_code(again.function) == digest_of_code(program._build_refinement())
+    assert (
+        again.code_digest == digest_of_code(again.function) == digest_of_code(program._build("refine", REFINING_STEPS))
+    )
 
 
 def test_a_path_problem_read_back_gives_the_same_bits(panda, store):
@@ -166,7 +168,7 @@ def test_the_programs_of_an_arm_give_the_same_bits_as_casadi(arm, cache, monkeyp
         monkeypatch.setenv(COMPILE_VARIABLE, mode)
         program = Program(arm.kinematics, row_counts, pose=True)
         found = (*program.descend(q, arm.q_home, P, schedules), *program.refine(q, arm.q_home, P))
-        return found, program._compiled_function("descend", (12,), lambda: None).is_machine_code
+        return found, program._compiled_function("descend", (12,)).is_machine_code
 
     (first, machine), (second, interpreted) = answers("now"), answers("0")
     assert (machine, interpreted) == (True, False)

@@ -217,7 +217,8 @@ def test_a_contradiction_comes_first_and_in_the_words_of_the_yaml(arm, door, ope
 def test_a_reported_relaxation_is_sufficient(planar):
     rows = [place([0.9, 0, 0]), parallel(X, -Z, 0.1)]
     starts = np.array([[0.0, 0.3, 0.3, 0.3], [0.0, -0.5, 1.0, 1.0]])
-    found = relaxations(planar, [(rows, starts)], constraint_elements(rows, ["a", "b"]))
+    groups = [(element,) for element in constraint_elements(rows, ["a", "b"])]
+    found = [alone for (alone,) in relaxations(planar, [(rows, starts)], groups)]
     assert {r.element.name for r in found} == {"a", "b"}
     for relaxation in found:
         R, p = planar.kinematics.fk_batch(relaxation.q[None])

@@ -25,7 +25,7 @@ from tests.solver.builders import (
 )
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
-from unlatch.solver.path_solver import apply_motion, post_poses
+from unlatch.solver.path_solver import apply_motion, motion_poses
 from unlatch.solver.peer_settings import describe_short_end
 from unlatch.solver.plan import PlanRequest
 from unlatch.solver.planner import plan_keyframes
@@ -156,12 +156,12 @@ def test_a_sideways_motion_turns_with_exchanged_fingers(arm, door):
 
 def test_a_list_ends_exactly_where_the_part_reaches_its_stop(door):
     scene, turns = door(s=0.33), [["rotate", -0.1]] * 9
-    track = post_poses(Pose.identity(), turns, scene, MotionReading(), ends=(0.0, math.inf))
+    track = motion_poses(Pose.identity(), turns, scene, MotionReading(), ends=(0.0, math.inf))
     assert track.s[-1] == pytest.approx(0.0, abs=1e-9)
     assert track.s.min() > -1e-9
     assert track.keyframes == sorted(track.keyframes)
     assert track.keyframes[-1] == len(track.dense) - 1
-    assert post_poses(Pose.identity(), turns, scene, MotionReading()).s[-1] == pytest.approx(0.33 - 0.9)
+    assert motion_poses(Pose.identity(), turns, scene, MotionReading()).s[-1] == pytest.approx(0.33 - 0.9)
 
 
 def pairs():

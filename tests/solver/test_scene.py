@@ -8,7 +8,7 @@ import pytest
 from tests.solver.builders import CONTACT, HEAD, MOVE
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
-from unlatch.solver.path_solver import apply_motion, post_poses, pre_poses
+from unlatch.solver.path_solver import apply_motion, motion_poses
 from unlatch.solver.setting import MotionReading
 
 
@@ -50,7 +50,7 @@ def test_arm_limits_that_are_none_are_refused(arm):
 
 def test_pre_poses_go_back_in_the_ee_frame(drawer):
     T = Pose(matrix_from_axis_angle([0, 1, 0], 1.0), [0.5, 0, 0.3])
-    track = pre_poses(T, [["translate_z", -0.1], ["translate_x", 0.05]], drawer(), MotionReading())
+    track = motion_poses(T, [["translate_z", -0.1], ["translate_x", 0.05]], drawer(), MotionReading(), before_contact=2)
     for row, point in zip(track.keyframes, ([0, 0, -0.1], [0.05, 0, -0.1]), strict=True):
         np.testing.assert_allclose(track.dense[row].p, T @ np.array(point), atol=1e-12)
     np.testing.assert_allclose(track.s, 0.0)
@@ -58,11 +58,11 @@ def test_pre_poses_go_back_in_the_ee_frame(drawer):
 
 def test_post_motions_lead_the_part(door, drawer):
     T = Pose.from_translation(drawer().keypoints[HEAD])
-    pulled = post_poses(T, [["move-backward", -0.1]], drawer(), MotionReading())
+    pulled = motion_poses(T, [["move-backward", -0.1]], drawer(), MotionReading())
     assert pulled.s[-1] == pytest.approx(0.1, abs=1e-9)
     scene = door()
     T = Pose.from_translation(scene.keypoints[HEAD])
-    turned = post_poses(T, [["rotate", 0.4]], scene, MotionReading())
+    turned = motion_poses(T, [["rotate", 0.4]], scene, MotionReading())
     assert turned.s[-1] == pytest.approx(0.4, abs=1e-9)
     np.testing.assert_allclose(turned.dense[-1].p, scene.at(0.4).keypoints[HEAD], atol=1e-12)
     assert apply_motion(T, ["move-up", 0.06], scene, MotionReading()).p[2] == pytest.approx(T.p[2] + 0.06)

@@ -15,7 +15,8 @@ from tempfile import TemporaryDirectory
 
 from unlatch.configs.derived_request import describe_object_path, is_object_path
 from unlatch.configs.group_files import option_names, yaml_files
-from unlatch.configs.peer_tasks.importer import ImportCfg, ImportedTask, import_tasks, own_robot_file
+from unlatch.configs.peer_tasks.importer import ImportedTask, import_tasks, own_robot_file
+from unlatch.configs.peer_tasks.peer_values import ImportCfg
 from unlatch.robots.foreign_models import MENAGERIE, menagerie_file
 from unlatch.robots.hand_shape import describe_direction, describe_hand_frame
 from unlatch.simcore.errors import ConfigError, close_matches, count_noun, describe_choices

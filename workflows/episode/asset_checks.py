@@ -27,7 +27,7 @@ from unlatch.simcore.sim.world import World
 from unlatch.simcore.urdf.reader import parse_xml, read_urdf
 from unlatch.skills.catalog import SKILLS
 from unlatch.skills.config import HomeCfg, SkillCfg, part_acted_on
-from unlatch.skills.context import describe_reach, is_reachable, joint_unit
+from unlatch.skills.context import describe_reach, is_reachable
 from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.setting import PlannerSettingCfg, SuccessMode
@@ -89,7 +89,7 @@ def _check_follow(skill: SkillCfg, part: Part, asset: ObjectAsset, where: str) -
     joint = asset.model.joints[part.joint]
     if follow is not None and target is not None and not is_reachable(joint, target):
         raise ConfigError(
-            f"{where}={follow.to} leads '{part.name}' of {describe_object(asset)} to {target:.3g} {joint_unit(joint)}, "
+            f"{where}={follow.to} leads '{part.name}' of {describe_object(asset)} to {target:.3g} {joint.unit}, "
             f"which its joint cannot reach. Expected {describe_reach(joint)}, or a share such as 80%. Change it.",
             key=where,
         )

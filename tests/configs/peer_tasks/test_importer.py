@@ -14,8 +14,8 @@ import yaml
 from tests.objects.builders import generated
 from unlatch.configs.composition import Request, compose_config, to_plain
 from unlatch.configs.dataclass_reader import check_chain_form, read_dataclass
-from unlatch.configs.peer_tasks.importer import ImportCfg, Settings, import_tasks
-from unlatch.configs.peer_tasks.peer_values import Ledger, read_chain
+from unlatch.configs.peer_tasks.importer import import_tasks
+from unlatch.configs.peer_tasks.peer_values import ImportCfg, Ledger, Settings, read_chain
 from unlatch.configs.peer_tasks.scene_objects import PeerObject, nearest_category, nearest_container, nearest_item
 from unlatch.configs.schema import EpisodeCfg, check_episode, find_info_files, folders_of_info
 from unlatch.objects.annotate.peer_info import make_info, with_info_file
