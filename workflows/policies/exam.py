@@ -18,7 +18,7 @@ import yaml
 from jinja2 import Environment, PackageLoader
 from loky import ProcessPoolExecutor, cpu_count
 
-from unlatch.configs.overrides import quote_text
+from unlatch.configs.overrides import quote_text, write_value
 from unlatch.configs.schema import Scenery
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, RecordingError, UnlatchError, unknown_name
@@ -144,26 +144,19 @@ def _make_cell(suite: Mapping[str, Any], task: Mapping[str, Any], axis: str, lev
     names = {"object": "${object.name}", "robot": "${robot.name}", "verb": task["verb"]}
     places = {"rules": "randomization.rules", "distractors": "randomization.distractors", "language": "task.language"}
     for key, value in suite["axes"].get(axis, {}).items():
-        keys.append(f"{places[key]}={_as_override(_at_level(value, level), names)}")
+        keys.append(f"{places[key]}={write_value(_fill_in(value, level, names))}")
     return Cell(task["name"], task["tier"], axis, level, episodes, tuple(keys))
 
 
-def _at_level(value: Any, level: int) -> Any:
-    """Returns a value with each `{levels: [...]}` in it replaced by that of a level."""
+def _fill_in(value: Any, level: int, names: Mapping[str, str]) -> Any:
+    """Returns a value with each `{levels: [...]}` in it replaced by that of a level, and with names in its texts."""
     if isinstance(value, Mapping):
         if set(value) == {"levels"}:
-            return value["levels"][level - 1]
-        return {key: _at_level(item, level) for key, item in value.items()}
-    return [_at_level(item, level) for item in value] if isinstance(value, list) else value
-
-
-def _as_override(value: Any, names: Mapping[str, str]) -> str:
-    """Returns a value in the syntax of the command line."""
-    if isinstance(value, Mapping):
-        return "{" + ",".join(f"{key}:{_as_override(item, names)}" for key, item in value.items()) + "}"
+            return _fill_in(value["levels"][level - 1], level, names)
+        return {key: _fill_in(item, level, names) for key, item in value.items()}
     if isinstance(value, list):
-        return "[" + ",".join(_as_override(item, names) for item in value) + "]"
-    return f"'{value.format(**names)}'" if isinstance(value, str) else str(value)
+        return [_fill_in(item, level, names) for item in value]
+    return value.format(**names) if isinstance(value, str) else value
 
 
 def load_cell(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ import cloudpickle
 
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.simcore.errors import AssetError, ConfigError, UnlatchError
+from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.json_values import plain
@@ -33,7 +32,7 @@ from unlatch.workflows.policies.processes import (
     is_batched,
     open_inference_process,
 )
-from unlatch.workflows.policies.takeover import reset_episode
+from unlatch.workflows.policies.takeover import let_act
 from unlatch.workflows.runs.executors import make_executor
 from unlatch.workflows.runs.loading import config_as
 from unlatch.workflows.runs.progress import OnProgress
@@ -313,32 +312,8 @@ class EvaluateJob(RecordingJob):
 def run_episode(env: UnlatchEnv, policy: Policy, number: int) -> EpisodeRecord:
     """Lets a policy act in one episode until it is over or the policy returns None; returns the record.
 
-    An exception in the policy, or an object that cannot be used, ends the episode with code `error`, not the run.
-
-    Raises:
-        UnlatchError: The configuration, an action's shape or the policy's server is wrong.
+    See `let_act` for errors.
     """
-    begun = reset_episode(env, number)
-    if begun is None:
-        return env.record()
-    observation, info = begun
-    over = info["code"] is not None
-    start = time.perf_counter()
-    try:
-        if not over:
-            policy.reset(observation, info)
-        while not over:
-            action = policy.act(observation)
-            if action is None:
-                break
-            observation, _, terminated, truncated, _ = env.step(action)
-            over = terminated or truncated
-    except AssetError as exc:  # a later skill does not fit the drawn object
-        env.episode.fail_with_bug(exc)
-    except UnlatchError:
-        raise
-    except Exception as exc:  # noqa: BLE001 - code of a user: a bug in it ends this episode, not the run
-        env.episode.fail_with_bug(exc)
-    env.finish()
-    env.episode.timings_ms["execute"] += 1e3 * (time.perf_counter() - start)
+    if not let_act(env, policy, number):
+        env.finish()
     return env.record()
