@@ -405,9 +405,7 @@ class ExpectedSkills:
         return Pose.from_quat_xyzw(*root) @ self._assets[name].bounds_obj.mean(axis=0)
 
     def _find_strategy(self, index: int, place: int, part: Part | None, arm: ArmCfg, s: float) -> SkillCfg:
-        """Returns the entry of the chain with the strategy that the record names; a part at s [rad or m] decides which
-        there are.
-        """
+        """Returns the entry of the chain with the recorded strategy; a part at s [rad or m] decides which there are."""
         entry = self._cfg.skills[place]
         if not skill_class(entry.name).executes:
             return replace(entry, arm=arm.name)

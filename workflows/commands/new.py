@@ -1,6 +1,4 @@
-"""Commands that write files of a user's own: `new` writes a template, `import` turns a task of another system
-into ours.
-"""
+"""Commands that write files of a user's own: `new` from a template, `import` from a task of another system."""
 
 from __future__ import annotations
 

@@ -15,7 +15,6 @@ from statistics import median
 from typing import Annotated, Any
 
 import yaml
-from jinja2 import Environment, PackageLoader
 from loky import ProcessPoolExecutor, cpu_count
 
 from unlatch.configs.overrides import quote_text, write_value
@@ -23,7 +22,7 @@ from unlatch.configs.schema import Scenery
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, RecordingError, UnlatchError, unknown_name
 from unlatch.simcore.files import user_path, write_whole_file
-from unlatch.simcore.ranges import Range, check_ranges
+from unlatch.simcore.ranges import Range, Ranged
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EPISODE_FILE, EpisodeRecord
 from unlatch.simcore.recording.index import EpisodeSummary
@@ -39,6 +38,7 @@ from unlatch.workflows.runs.run import RunRequest, run_episodes
 from unlatch.workflows.runs.schema import MAX_WORKERS, EvaluateCfg, take_shard
 from unlatch.workflows.runs.statistics import RunStatistics, wilson_interval
 from unlatch.workflows.viewing.clip import ClipCfg, write_clip
+from unlatch.workflows.viewing.picture import fill_template
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ _DIGITS = 6
 
 
 @dataclass
-class ExamCfg:
+class ExamCfg(Ranged):
     """Options of `unlatch exam` beside those that say what a policy observes and does."""
 
     exam: str = "full"
@@ -84,9 +84,6 @@ class ExamCfg:
     """Processes, each of which makes at most five episodes of a cell at a time; null: one for each CPU core."""
     shard: str | None = None
     """Share of the cells that this call makes, such as `3/16`; other hosts make the others in the same folder."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
 
 
 @dataclass(frozen=True)
@@ -449,8 +446,7 @@ def check_exam(
 
 def write_page(result: Mapping[str, Any], clips: Sequence[str]) -> str:
     """Returns the page of a result: goal and clean by task, tier and axis, as bars with their intervals, and clips."""
-    loader = PackageLoader("unlatch.workflows.viewing", "templates")
-    page = Environment(loader=loader, autoescape=True).get_template("exam.html")
     first = {row["task"]: row["episodes"][0] for row in result["cells"] if not row["level"]}
     shown = [(Path(path).stem, path, first[Path(path).stem]) for path in clips]
-    return page.render(result=result, groups=("tier", "task", "axis"), clips=shown, speed=f"{_CLIP.speed:g}")
+    groups, speed = ("tier", "task", "axis"), f"{_CLIP.speed:g}"
+    return fill_template("exam.html", result=result, groups=groups, clips=shown, speed=speed)

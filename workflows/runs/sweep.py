@@ -1,6 +1,4 @@
-"""A sweep: jobs that differ in a few keys, with one data set each in one folder, and the launchers that run them
-by name.
-"""
+"""A sweep: jobs that differ in a few keys, with one data set each in one folder, and the launchers that run them."""
 
 from __future__ import annotations
 

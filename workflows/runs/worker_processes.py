@@ -1,6 +1,4 @@
-"""Makes episodes in worker processes that may die without ending the run. The loop over workers serves a
-cluster, too.
-"""
+"""Makes episodes in worker processes that may die without ending the run. The loop over them serves a cluster, too."""
 
 from __future__ import annotations
 
