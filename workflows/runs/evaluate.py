@@ -216,11 +216,14 @@ def serve_policy(cfg: EvaluateCfg, policy: Any = None) -> Iterator[InferenceProc
     Raises:
         ConfigError: The policy cannot be made.
     """
-    chosen, batched = cfg.policy if policy is None else policy, _is_batched(cfg, policy)
+    chosen = cfg.policy if policy is None else policy
+    batched = _is_batched(cfg, chosen)
     with closing(make_env_of(cfg)) as env:
         spaces = PolicySpaces(env.observation_space, env.action_space, cfg.action.mode)
         if not batched:
-            _make_policy(cfg, policy, env).close()  # an error comes before anything is written
+            load_policy(
+                chosen, env, timeout_s=cfg.policy_timeout_s
+            ).close()  # errors come before anything is written
     if not batched:
         yield None
         return
@@ -228,8 +231,7 @@ def serve_policy(cfg: EvaluateCfg, policy: Any = None) -> Iterator[InferenceProc
         yield running
 
 
-def _is_batched(cfg: EvaluateCfg, policy: Any) -> bool:
-    chosen = cfg.policy if policy is None else policy
+def _is_batched(cfg: EvaluateCfg, chosen: Any) -> bool:
     batched = cfg.batch if cfg.batch is not None else is_batched(chosen)
     if batched and isinstance(chosen, str) and parse_spec(chosen)[0] not in ("lerobot", "module"):
         raise ConfigError(
@@ -242,10 +244,6 @@ def _is_batched(cfg: EvaluateCfg, policy: Any) -> bool:
             key="batch",
         )
     return batched
-
-
-def _make_policy(cfg: EvaluateCfg, policy: Any, env: UnlatchEnv) -> Policy:
-    return load_policy(cfg.policy if policy is None else policy, env, timeout_s=cfg.policy_timeout_s)
 
 
 def identity_of(cfg: EvaluateCfg) -> dict[str, Any]:
@@ -304,9 +302,11 @@ class EvaluateJob(RecordingJob):
     @contextmanager
     def open_episode_source(self) -> Iterator[Callable[[int], EpisodeRecord]]:
         """See `RecordingJob`."""
-        with closing(make_env_of(self.cfg)) as env, closing(_make_policy(self.cfg, self.policy, env)) as policy:
+        chosen = self.cfg.policy if self.policy is None else self.policy
+        with closing(make_env_of(self.cfg)) as env:
             env.options = replace(env.options, on_bug=self.options.on_bug, on_state=self.options.on_state)
-            yield partial(run_episode, env, policy)
+            with closing(load_policy(chosen, env, timeout_s=self.cfg.policy_timeout_s)) as policy:
+                yield partial(run_episode, env, policy)
 
 
 def run_episode(env: UnlatchEnv, policy: Policy, number: int) -> EpisodeRecord:
