@@ -131,8 +131,8 @@ def test_a_search_ends_once_its_work_is_spent_and_says_so(monkeypatch: pytest.Mo
 def test_layouts_that_are_only_built_spend_the_work_of_a_search(monkeypatch: pytest.MonkeyPatch):
     refuse_plans(monkeypatch, Open)
     built = []
-    build = Episode.build_at_rest
-    monkeypatch.setattr(Episode, "build_at_rest", lambda *args: built.append(1) or build(*args))
+    build = Episode._build_at_rest
+    monkeypatch.setattr(Episode, "_build_at_rest", lambda *args: built.append(1) or build(*args))
     record = run(config("planner.work=4000", candidates=1000))
     per_layout = work_of({"loads": 2})  # the simulation, and the collision checker of one arm
     allowance = 4000 // 5

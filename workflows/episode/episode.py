@@ -164,7 +164,7 @@ class Episode:
         """
         start = time.perf_counter()
         rng = self._streams["layout"]
-        self.take_objects(load_assets(self.cfg, self.number, recorded, rng))
+        self._take_objects(load_assets(self.cfg, self.number, recorded, rng))
         cfg = self.cfg
         failure: Failure | None = None
         if recorded is None:
@@ -172,9 +172,9 @@ class Episode:
             if search is not None:
                 layout, failure = self._search_layout(search, rng)
             else:
-                layout = self.draw_layout(rng)
+                layout = self._draw_layout(rng)
         elif redraws and (number := _layout_number(cfg, recorded)) is not None:
-            layout = [self.draw_layout(rng) for _ in range(1 + number)][-1]
+            layout = [self._draw_layout(rng) for _ in range(1 + number)][-1]
         else:
             layout = Layout.from_dict(recorded.layout)
             applied = RandomizationCfg(name=cfg.randomization.name, recorded=dict(recorded.applied) or None)
@@ -184,8 +184,8 @@ class Episode:
         self._is_reset = True
         self.timings_ms["reset"] += 1e3 * (time.perf_counter() - start) - self.timings_ms.get("preplan", 0.0)
 
-    def take_objects(self, assets: dict[str, ObjectAsset]) -> None:
-        """Takes objects, with the task that they give the configuration, and makes the planner of both.
+    def _take_objects(self, assets: dict[str, ObjectAsset]) -> ChainPlanner:
+        """Takes objects, with the task that they give the configuration; returns the planner of both.
 
         Raises:
             ConfigError, AssetError: The task does not fit an object.
@@ -193,8 +193,9 @@ class Episode:
         self._assets = assets
         self.cfg = with_derived_task(self._asked, assets)
         self.planner = ChainPlanner(self.cfg, assets, self._checker, seed=self.seed)
+        return self.planner
 
-    def draw_layout(self, rng: np.random.Generator) -> Layout:
+    def _draw_layout(self, rng: np.random.Generator) -> Layout:
         """Draws a layout of the present objects."""
         homes = [(arm.name, arm.home, arm.home_std) for arm in self.cfg.robot.arms]
         return sample_layout(self.cfg.task, self._assets, homes, rng, stand=stand_range(self.cfg.stand, self.cfg.robot))
@@ -259,7 +260,7 @@ class Episode:
         seed = self.seed if self.options.scenery_seed is None else self.options.scenery_seed
         return Room(self.scene, self.cfg.scenery, seed)
 
-    def build_at_rest(self, layout: Layout) -> Failure | None:
+    def _build_at_rest(self, layout: Layout) -> Failure | None:
         """Builds the scene of a layout and lets it come to rest; returns why the layout is invalid."""
         problem = self._build(layout)
         if problem is None:
@@ -267,15 +268,25 @@ class Episode:
         return problem
 
     def _search_layout(self, entry: LayoutSearchCfg, rng: np.random.Generator) -> tuple[Layout, Failure | None]:
-        """Returns a layout in which the chain plans, or the last one that was tried and why it is refused."""
-        from unlatch.workflows.episode.layout_search import search_layout
+        """Returns a layout in which the chain plans, or the last one that was tried and why it is refused.
 
-        start = time.perf_counter()
-        found = search_layout(self, entry, rng)
+        `rng` is the stream `layout`, from which the objects have been drawn.
+        """
+        from unlatch.workflows.episode.layout_search import SearchedEpisode, search_layout
+
+        start, on_planned = time.perf_counter(), self.options.on_planned
+        episode = SearchedEpisode(
+            self._take_objects,
+            self._take_planner,
+            draw=self._draw_layout,
+            build=self._build_at_rest,
+            on_planned=None if on_planned is None else partial(on_planned, self),
+        )
+        found = search_layout(episode, self.planner, entry, rng)
         self.timings_ms["preplan"] = 1e3 * (time.perf_counter() - start)
         return found
 
-    def take_planner(self, planner: ChainPlanner, layout: Layout | None) -> None:
+    def _take_planner(self, planner: ChainPlanner, layout: Layout | None) -> None:
         """Takes the objects of an earlier search again, and the layout that it built last."""
         self.planner, self._layout = planner, layout
         self.cfg, self._assets = planner.cfg, planner.assets

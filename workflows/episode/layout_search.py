@@ -6,10 +6,9 @@ import copy
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product, zip_longest
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,9 +29,6 @@ from unlatch.solver.plan import KeyframePlan, PlanBudget
 from unlatch.tasks.layout import Layout
 from unlatch.workflows.episode.chain_planner import ChainPlanner, PlannedSkill
 from unlatch.workflows.episode.layout_search_report import LayoutCandidate, LayoutSearchReport
-
-if TYPE_CHECKING:
-    from unlatch.workflows.episode.episode import Episode
 
 logger = logging.getLogger(__name__)
 
@@ -327,30 +323,50 @@ def _contents_moved(objects: Mapping[str, SceneObject], skill: ArticulationSkill
         objects[name].body.set_root_pose(item.body.link_pose(link) @ T_link_root)
 
 
-def _begin_search(
-    episode: Episode,
-    entry: LayoutSearchCfg,
-    rng: np.random.Generator,
-    sides: Mapping[str, RestsOn],
-    *,
-    share: float = 1.0,
-) -> LayoutSearch:
-    """Returns a search with the present objects, which lie on `sides`, and with a `share` of the work of a search."""
-    planner, on_planned = episode.planner, episode.options.on_planned
-    search = LayoutSearch(
-        planner,
-        entry,
-        draw=partial(episode.draw_layout, rng),
-        build=episode.build_at_rest,
-        on_planned=None if on_planned is None else partial(on_planned, episode),
-        work_share=share,
-    )
-    search.report.sides = {name: side.value for name, side in sides.items()}
-    planner.layout_search = search.report
-    return search
+@dataclass(frozen=True)
+class SearchedEpisode:
+    """What a search needs of its episode, which has not begun."""
+
+    take_objects: Callable[[dict[str, ObjectAsset]], ChainPlanner]
+    """Gives it other objects, and returns their planner."""
+    take_planner: Callable[[ChainPlanner, Layout | None], None]
+    """Gives it the objects of an earlier planner again, with the layout that was built last."""
+    draw: Callable[[np.random.Generator], Layout]
+    """Draws a layout of its present objects."""
+    build: Callable[[Layout], Failure | None]
+    """See `LayoutSearch`."""
+    on_planned: OnPlanned | None = None
+    """See `LayoutSearch`."""
+
+    def begin_search(
+        self,
+        planner: ChainPlanner,
+        entry: LayoutSearchCfg,
+        rng: np.random.Generator,
+        sides: Mapping[str, RestsOn],
+        *,
+        share: float = 1.0,
+    ) -> LayoutSearch:
+        """Returns a search with the present objects, which lie on `sides`; nothing is tried yet.
+
+        It has a `share` of the work of a search.
+        """
+        search = LayoutSearch(
+            planner,
+            entry,
+            draw=partial(self.draw, rng),
+            build=self.build,
+            on_planned=self.on_planned,
+            work_share=share,
+        )
+        search.report.sides = {name: side.value for name, side in sides.items()}
+        planner.layout_search = search.report
+        return search
 
 
-def search_layout(episode: Episode, entry: LayoutSearchCfg, rng: np.random.Generator) -> tuple[Layout, Failure | None]:
+def search_layout(
+    episode: SearchedEpisode, planner: ChainPlanner, entry: LayoutSearchCfg, rng: np.random.Generator
+) -> tuple[Layout, Failure | None]:
     """Returns a layout in which the chain plans; where none does, the last that was tried and why it is refused.
 
     With `rests_on=any`, the first pass over the layouts is made with the objects as they stand, then on each other
@@ -359,23 +375,24 @@ def search_layout(episode: Episode, entry: LayoutSearchCfg, rng: np.random.Gener
     search, so that a search on all sides takes about twice as long as one without them at most.
 
     Args:
-        episode: The episode, which has not begun, with the standing objects.
+        episode: The episode.
+        planner: Its planner, for the standing objects.
         entry: The search.
         rng: The stream `layout`, from which the objects have been drawn.
     """
-    planner, first_draw = episode.planner, copy.deepcopy(rng)
+    first_draw = copy.deepcopy(rng)
     names = [name for name, item in planner.cfg.all_objects().items() if item.rests_on is RestsOn.any]
-    standing = _begin_search(episode, entry, rng, dict.fromkeys(names, RestsOn.bottom))
+    standing = episode.begin_search(planner, entry, rng, dict.fromkeys(names, RestsOn.bottom))
     tried, chosen, layout = [standing], standing, standing.look_first()
     others = _find_other_sides(planner.cfg, planner.assets) if layout is None else []
     share = 1.0 / max(1, len(others))
     for sides in others:
         try:
-            episode.take_objects(_lay_objects(planner.cfg, planner.assets, sides))
+            turned = episode.take_objects(_lay_objects(planner.cfg, planner.assets, sides))
         except (ConfigError, AssetError) as exc:
             logger.info("No search with objects on %s: %s", sides, exc.message)
             continue
-        chosen = _begin_search(episode, entry, copy.deepcopy(first_draw), sides, share=share)
+        chosen = episode.begin_search(turned, entry, copy.deepcopy(first_draw), sides, share=share)
         tried.append(chosen)
         layout = chosen.look_first()
         if layout is not None:
@@ -394,7 +411,7 @@ def search_layout(episode: Episode, entry: LayoutSearchCfg, rng: np.random.Gener
         report.other_sides = [search.report.describe_side() for search in tried[1:]]
         message += f" On another side, it has no plan either: {', '.join(report.earlier_sides())}."
     failure = Failure("invalid_layout", message, 0.0, {"preplan": report.refused_counts()})
-    return standing.last_layout or episode.draw_layout(rng), failure
+    return standing.last_layout or episode.draw(rng), failure
 
 
 def _find_other_sides(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> list[dict[str, RestsOn]]:

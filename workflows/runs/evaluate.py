@@ -221,9 +221,7 @@ def serve_policy(cfg: EvaluateCfg, policy: Any = None) -> Iterator[InferenceProc
     with closing(make_env_of(cfg)) as env:
         spaces = PolicySpaces(env.observation_space, env.action_space, cfg.action.mode)
         if not batched:
-            load_policy(
-                chosen, env, timeout_s=cfg.policy_timeout_s
-            ).close()  # errors come before anything is written
+            load_policy(chosen, env, timeout_s=cfg.policy_timeout_s).close()  # errors come before anything is written
     if not batched:
         yield None
         return
