@@ -102,7 +102,12 @@ class HydraLauncher:
             f"hydra/launcher={self.option}",
             f"hydra.sweep.dir={quote_text(str(codes))}",
             *_QUIET,
-            *(f"hydra.launcher.{key}={write_value(value)}" for key, value in settings.items() if value is not None),
+            *(
+                # a key of a mapping, such as `gres`, is new to the plugin's schema
+                f"{'++' if isinstance(value, Mapping) else ''}hydra.launcher.{key}={write_value(value)}"
+                for key, value in settings.items()
+                if value is not None
+            ),
             *limit,
         ]
 
