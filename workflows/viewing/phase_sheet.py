@@ -474,7 +474,9 @@ def _describe_opening(shown: RecordedWorld, skill: int, frame: int, failed_phase
 
 def _finger_openings(shown: RecordedWorld, skill: int) -> Array:
     """Returns how wide the fingers of a skill's arm are open in every frame, (T+1,) [m]."""
-    openings: Array = shown.record.arrays[f"{find_acted_part(shown, skill).arm_key}.gripper_opening"].max(axis=1)
+    cfg, entry = shown.episode.cfg, shown.record.skills[skill]
+    arm = shown.episode.scene.robot.arm(entry.get("arm", cfg.skills[entry.get("entry", skill)].arm))
+    openings: Array = shown.record.arrays[f"robots.{cfg.robot.name}.{arm.name}.gripper_opening"].max(axis=1)
     return np.maximum(openings, 0.0)
 
 
