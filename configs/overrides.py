@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
@@ -17,6 +18,8 @@ from unlatch.simcore.errors import ConfigError, unknown_key
 _KEY = re.compile(r"(?P<prefix>\+{0,2}|~)(?P<key>[^=]*)(?P<rest>(=.*)?)\Z", re.DOTALL)
 _SIMPLE = re.compile(r"=[A-Za-z0-9_./:-]*\Z")
 """Values that Hydra can read, without trying it."""
+_WORD = re.compile(r"(?!(null|true|false|nan|inf)\Z)[A-Za-z_]\w*\Z", re.ASCII | re.IGNORECASE)
+"""Texts that Hydra reads as such without quotes."""
 _BRACKETS = {"[": "]", "{": "}", "(": ")"}
 _OPENING = "[{'\""
 """What a list, a mapping or a text in quotes begins with."""
@@ -67,6 +70,17 @@ def override_key(text: str) -> str:
 def quote_text(text: str) -> str:
     """Returns a text in the quotes of Hydra's overrides: only backslashes before a quote are doubled there."""
     return "'" + re.sub(r"(\\*)('|\Z)", lambda found: 2 * found[1] + found[2].replace("'", "\\'"), text) + "'"
+
+
+def write_value(value: Any) -> str:
+    """Returns a value as an override states it: a plain value, or lists and mappings of them."""
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{key}:{write_value(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(map(write_value, value)) + "]"
+    if isinstance(value, str):
+        return value if _WORD.match(value) else quote_text(value)
+    return "null" if value is None else str(value).lower()
 
 
 def unquote_text(value: str) -> str:

@@ -154,7 +154,7 @@ def new_robot(urdf: Path, cfg: NewRobotCfg) -> NewRobot:
         if source.is_made:
             _write_made(parse_xml(source.file), source.file, folder, name)
             robot = replace(robot, urdf=str(made))
-    remarks = _remarks(has_data_sheet=cfg.has_known_gripper)
+    remarks = {key: text for key, text in VALUE_REMARKS.items() if not (cfg.has_known_gripper and key in _OF_GRIPPER)}
     text = yaml_text(replace(robot, urdf=_relative_to(robot.urdf, folder)), remarks)
     write_own_text(yaml_file, text)
     write_picture(sheet, picture)
@@ -340,10 +340,6 @@ def _relative_to(stated: str | None, folder: Path) -> str:
     """Returns the URDF as a YAML file in a folder states it: relative to it, so that both can move together."""
     path = str(stated)
     return path if path.startswith(DISTRIBUTION) else Path(os.path.relpath(path, folder)).as_posix()
-
-
-def _remarks(*, has_data_sheet: bool) -> dict[str, str]:
-    return {key: text for key, text in VALUE_REMARKS.items() if not (has_data_sheet and key in _OF_GRIPPER)}
 
 
 def urdf_reference(urdf: Path) -> str:

@@ -125,7 +125,8 @@ class CriteriaSource:
         problems = [*layout.problems(), *skills.order_problems()]
         placed = layout.statement()
         statements["layout"] = {"instances": instances, **placed}
-        statements["language"] = _language(cfg, assets, statements["seed"])
+        (draw,) = phrasing_draws(statements["seed"], 1)
+        statements["language"] = task_language(cfg.task.language, language_steps(cfg, assets), draw)
         statements["applied"] = _applied(cfg)
         of_search = {"preplan": RECORDED if "preplan" in placed else ABSENT}
         # a record that is checked before it is written has no time of writing
@@ -178,11 +179,6 @@ def _applied(cfg: EpisodeCfg) -> dict[str, Any]:
     recorded = cfg.randomization.recorded
     source = recorded if isinstance(recorded, Mapping) else cfg.randomization.to_dict()
     return {**undetermined(APPLIED_FIELDS), "views": source.get("views", []), "rules": RECORDED, "firings": RECORDED}
-
-
-def _language(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset], seed: int) -> list[str]:
-    steps = language_steps(cfg, assets)
-    return task_language(cfg.task.language, steps, phrasing_draws(seed, 1)[0])
 
 
 def check_data_set(data_set: DataSet, *, on_episode: Callable[[int, int], None] | None = None) -> list[Problem]:

@@ -99,7 +99,8 @@ class ExpectedLayout:
         report = report if isinstance(report, Mapping) else {}
         tried, chosen = report.get("tried"), report.get("chosen")
         most = tried if isinstance(tried, int) and tried in range(1, search.candidates) else search.candidates
-        draws = [self._draw() for _ in range(most if chosen is None else self._place(chosen, most) + 1)]
+        last = chosen if isinstance(chosen, int) and chosen in range(most) else 0
+        draws = [self._draw() for _ in range(most if chosen is None else last + 1)]
         return draws[-1] if chosen is not None else next(filter(self._is_recorded, reversed(draws)), draws[-1])
 
     def problems(self) -> Iterator[str]:
@@ -139,9 +140,6 @@ class ExpectedLayout:
             counts[f"{label}: {item['code']}"] = counts.get(f"{label}: {item['code']}", 0) + 1
         if counts != report["counts"]:
             yield f"layout.preplan.counts is {report['counts']} in the record, expected {counts} by its failures."
-
-    def _place(self, chosen: Any, most: int) -> int:
-        return chosen if isinstance(chosen, int) and chosen in range(most) else 0
 
     def _draw(self) -> dict[str, Any]:
         homes = [(arm.name, arm.home, arm.home_std) for arm in self.cfg.robot.arms]
@@ -405,9 +403,7 @@ class ExpectedSkills:
         return Pose.from_quat_xyzw(*root) @ self._assets[name].bounds_obj.mean(axis=0)
 
     def _find_strategy(self, index: int, place: int, part: Part | None, arm: ArmCfg, s: float) -> SkillCfg:
-        """Returns the entry of the chain with the strategy that the record names; a part at s [rad or m] decides which
-        there are.
-        """
+        """Returns the entry of the chain with the recorded strategy; a part at s [rad or m] decides which there are."""
         entry = self._cfg.skills[place]
         if not skill_class(entry.name).executes:
             return replace(entry, arm=arm.name)

@@ -48,14 +48,16 @@ def mechanism_problems(name: str, asset: ObjectAsset, arrays: Mapping[str, Array
         frame_s: Time from one state to the next [s].
     """
     joints = movable_joints(asset.model)
-    s: Array = arrays[f"objects.{name}.joint_positions"].astype(float)
-    ds: Array = arrays[f"objects.{name}.joint_velocities"].astype(float)
+    s, ds = (
+        dict(zip(joints, arrays[f"objects.{name}.joint_{what}"].astype(float).T, strict=True))
+        for what in ("positions", "velocities")
+    )
     for key, mechanism in asset.articulation.mechanisms.items():
         array = arrays.get(f"objects.{name}.mechanisms.{key}")
         if array is None:
             continue  # a missing array is a problem of its own
         for place, joint in enumerate(mechanism.held_joints):
-            states = _HeldJoint(asset, mechanism, joint, joints, s, ds, array[:, place], frame_s)
+            states = _HeldJoint(asset, mechanism, joint, s, ds, held=array[:, place].astype(bool), frame_s=frame_s)
             for row, problem in states.problems():
                 yield f"'objects.{name}.mechanisms.{key}' of frame {row}: {problem}"
     yield from _gate_problems(name, asset, arrays)
@@ -96,25 +98,21 @@ class _HeldJoint:
         asset: ObjectAsset,
         mechanism: Mechanism,
         joint: str,
-        joints: tuple[str, ...],
-        s: Array,
-        ds: Array,
+        s: Mapping[str, Array],
+        ds: Mapping[str, Array],
+        *,
         held: Array,
         frame_s: float,
     ) -> None:
-        self._asset, self._mechanism, self._joint, self._joints = asset, mechanism, joint, joints
-        self._s, self._ds, self._frame_s = s, ds, frame_s
-        self._held: Array = held.astype(bool)
-        closed, sign = closed_position(joint, parts=asset.articulation.joint_ranges(), model=asset.model)
-        self._opening = sign * (self._of(s, joint) - closed)
-        self._play = float(getattr(mechanism, "play", 0.0))
+        """Takes positions and velocities of all joints by name, and in which frames the mechanism holds this one."""
+        self._asset, self._mechanism, self._joint = asset, mechanism, joint
+        self._s, self._ds, self._held, self._frame_s = s, ds, held, frame_s
         ranges = asset.articulation.joint_ranges()
+        closed, sign = closed_position(joint, parts=ranges, model=asset.model)
+        self._opening = sign * (s[joint] - closed)
+        self._play = float(getattr(mechanism, "play", 0.0))
         if isinstance(mechanism, Latch | Release) and swings_both_ways(joint, parts=ranges, model=asset.model):
             self._opening = np.abs(self._opening)
-
-    def _of(self, values: Array, joint: str) -> Array:
-        column: Array = values[:, self._joints.index(joint)]
-        return column
 
     def problems(self) -> Iterator[tuple[int, str]]:
         """Yields the first frame of each kind of problem, and what is wrong there."""
@@ -152,19 +150,14 @@ class _HeldJoint:
 
     def _value_of(self, condition: Condition) -> tuple[Array, Array]:
         """Returns what counts of the joint that decides, and how far it moves in two frames."""
-        asset = self._asset
-        value = self._of(self._s, condition.by)
-        near = _ROUNDING + 2.0 * self._frame_s * np.abs(self._of(self._ds, condition.by))
+        asset, value = self._asset, self._s[condition.by]
+        near = _ROUNDING + 2.0 * self._frame_s * np.abs(self._ds[condition.by])
         moved = np.abs(np.diff(value, prepend=value[:1]))
         near = np.maximum(near, np.maximum(moved, np.append(moved[1:], 0.0)))
         if condition.measure is Measure.position:
             return value, near
-        rest, sign = rest_position(
-            condition.by,
-            asset.articulation.mechanisms,
-            parts=asset.articulation.joint_ranges(),
-            model=asset.model,
-        )
+        known = asset.articulation
+        rest, sign = rest_position(condition.by, known.mechanisms, parts=known.joint_ranges(), model=asset.model)
         opening = sign * (value - rest)
         return (np.abs(opening) if condition.measure is Measure.distance else opening), near
 
@@ -181,7 +174,7 @@ class _HeldJoint:
 
     def _find_changes(self, mechanism: PushLatch) -> Iterator[tuple[int, str]]:
         changed: Array = np.append(False, self._held[1:] != self._held[:-1])
-        reached: Array = self._opening - self._frame_s * np.abs(self._of(self._ds, self._joint))  # between two frames
+        reached: Array = self._opening - self._frame_s * np.abs(self._ds[self._joint])  # between two frames
         deepest = np.minimum(reached, np.append(reached[:1], reached[:-1]))
         wrong = f"it changes, and '{self._joint}' is at {{:.3g}}"
         yield from self._first(changed & (deepest > -0.5 * mechanism.press), wrong, self._opening)

@@ -77,7 +77,7 @@ def read_camera_arguments(command: str, arguments: Sequence[str], schema: type[T
         UnlatchError: The arguments are wrong, or the folder is not a data set.
     """
     line = parse_command_line(arguments, command=command)
-    (path,), pairs = split_paths(command, line.overrides, count=1)
+    (path,), pairs = split_paths(command, line.overrides, exactly=1)
     inside = [pair for pair in pairs if pair.split("=")[0].startswith(("cameras.", "cameras["))]
     cfg = read_pairs(schema, [pair for pair in pairs if pair not in inside])
     from unlatch.configs.composition import Request  # it imports Hydra
@@ -85,43 +85,38 @@ def read_camera_arguments(command: str, arguments: Sequence[str], schema: type[T
     return DataSet.open(path), cfg, Request(inside, line.config_dirs)
 
 
-def split_paths(command: str, arguments: Sequence[str], *, count: int) -> tuple[list[str], list[str]]:
-    """Splits the arguments of a data command into paths and `key=value` pairs.
+def split_own(schema: type, arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Splits arguments into those that set a field of a schema, for `read_pairs`, and the rest."""
+    names = [item.name for item in fields(schema)]
+    own = [word for word in arguments if word.partition("=")[0] in names]
+    return own, [word for word in arguments if word not in own]
+
+
+def split_words(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Splits arguments into words, such as a name or a path, and the rest: pairs and flags."""
+    words = [word for word in arguments if not is_pair(word) and not word.startswith("-")]
+    return words, [word for word in arguments if word not in words]
+
+
+def split_paths(
+    command: str, arguments: Sequence[str], *, exactly: int | None = None, least: int = 1
+) -> tuple[list[str], list[str]]:
+    """Splits the arguments of a data command into `exactly` so many paths, or `least` ones, and `key=value` pairs.
 
     Raises:
         ConfigError: There are more or fewer paths, or a flag.
-    """
-    paths, pairs = split_some_paths(command, arguments, least=0)
-    if len(paths) != count:
-        raise ConfigError(
-            f"{command} got {len(paths)} folders ({' '.join(paths) or 'none'}), expected {count}, then key=value."
-            f"{_path_among(pairs)} `unlatch {command} --help` shows it."
-        )
-    return paths, pairs
-
-
-def split_some_paths(command: str, arguments: Sequence[str], *, least: int = 1) -> tuple[list[str], list[str]]:
-    """Splits the arguments of a data command that takes any number of paths into paths and `key=value` pairs.
-
-    Raises:
-        ConfigError: There are fewer paths, or a flag.
     """
     flags = [argument for argument in arguments if argument.startswith("-")]
     if flags:
         words = arguments[list(arguments).index(flags[0]) :]
         text = f"Unknown flag '{flags[0]}'. Expected key=value or --help.{describe_flag(words, command)}"
         raise ConfigError(text, flag=flags[0])
-    paths = [argument for argument in arguments if not is_pair(argument)]
-    pairs = [argument for argument in arguments if is_pair(argument)]
-    if len(paths) < least:
+    paths, pairs = split_words(arguments)
+    if len(paths) < least if exactly is None else len(paths) != exactly:
+        expected = f"at least {least}" if exactly is None else exactly
+        path = next((f" Write ./{pair} for the path." for pair in pairs if Path(pair).exists()), "")
         raise ConfigError(
-            f"{command} got {len(paths)} folders ({' '.join(paths) or 'none'}), expected at least {least}, then "
-            f"key=value.{_path_among(pairs)} `unlatch {command} --help` shows it."
+            f"{command} got {len(paths)} folders ({' '.join(paths) or 'none'}), expected {expected}, then key=value."
+            f"{path} `unlatch {command} --help` shows it."
         )
     return paths, pairs
-
-
-def _path_among(pairs: Sequence[str]) -> str:
-    """Returns how to write a path that was read as `key=value`; empty if there is none."""
-    found = next((pair for pair in pairs if Path(pair).exists()), None)
-    return f" Write ./{found} for the path." if found else ""

@@ -1,6 +1,4 @@
-"""What `unlatch doctor` finds: Python, packages, extras, engine, compiler, renderer, processor, disk, cache and
-plugins.
-"""
+"""What `unlatch doctor` finds: Python, packages, extras, engine, compiler, renderer, CPU, disk, cache and plugins."""
 
 from __future__ import annotations
 

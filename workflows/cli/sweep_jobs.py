@@ -12,7 +12,7 @@ from rich.box import SIMPLE
 from rich.table import Table
 
 from unlatch.configs.overrides import override_key
-from unlatch.simcore.errors import ConfigError, UnlatchError, close_matches, count_noun
+from unlatch.simcore.errors import ConfigError, UnlatchError, count_noun, unknown_name
 from unlatch.simcore.files import path_word, user_path
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.workflows.cli.terminal import (
@@ -96,10 +96,7 @@ def check_launcher(cfgs: Sequence[RunCfg], *, pdb: bool) -> None:
     name = first.launcher.name
     known = [SERIAL, *LAUNCHERS.names()]
     if name not in known:
-        raise ConfigError(
-            f"launcher.name={name} is unknown.{close_matches(name, known)} Expected one of: {', '.join(known)}.",
-            key="launcher.name",
-        )
+        raise unknown_name(name, "a launcher", where="launcher.name", known=known)
     if pdb and name != SERIAL:
         raise ConfigError(
             f"--pdb with launcher={name}: jobs in other processes have no debugger. Expected launcher={SERIAL}. Leave "

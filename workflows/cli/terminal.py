@@ -26,6 +26,8 @@ FAILED = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
 
+MAX_SHOWN = 20
+"""Most episodes with a problem that are named one by one."""
 _CONTINUATION_INDENT = 4
 """Spaces that the continuation of a wrapped line is indented by."""
 
@@ -33,6 +35,14 @@ _CONTINUATION_INDENT = 4
 def print_line(text: str = "") -> None:
     """Writes a line of the result to stdout."""
     sys.stdout.write(text + "\n")
+
+
+def print_first(texts: Sequence[str]) -> None:
+    """Writes the first texts of a list, one an episode, and how many more there are."""
+    for text in texts[:MAX_SHOWN]:
+        print_line(text)
+    if len(texts) > MAX_SHOWN:
+        print_line(f"... and {len(texts) - MAX_SHOWN} more")
 
 
 def terminal_width(stream: TextIO | None = None) -> int:

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +17,7 @@ from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.checks import limit_problems, model_problems
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import describe_hand_frame
-from unlatch.simcore.errors import ConfigError, RecordingError, UnlatchError, close_matches, count_noun
+from unlatch.simcore.errors import ConfigError, RecordingError, UnlatchError, count_noun, unknown_name
 from unlatch.simcore.files import path_word, user_path
 from unlatch.simcore.ranges import Range, Ranged, check_ranges
 from unlatch.simcore.recording.check import MISFITS, Problem, not_compared
@@ -29,7 +29,7 @@ from unlatch.simcore.recording.renders import RenderSet, render_names
 from unlatch.simcore.recording.verdict import POSSIBLE, RECORDED, Criteria
 from unlatch.workflows.assets.new_robot import try_robot
 from unlatch.workflows.checks.criteria_source import CriteriaSource, check_data_set
-from unlatch.workflows.cli.arguments import read_pairs, split_paths, split_some_paths
+from unlatch.workflows.cli.arguments import read_pairs, split_own, split_paths, split_words
 from unlatch.workflows.cli.terminal import (
     BAD_INPUT,
     FAILED,
@@ -38,6 +38,7 @@ from unlatch.workflows.cli.terminal import (
     CommandLine,
     command,
     parse_command_line,
+    print_first,
     print_line,
     print_note,
     print_wrapped,
@@ -100,7 +101,7 @@ def check_command(arguments: list[str]) -> int:
     if any(argument.startswith("-") for argument in arguments):
         line = parse_command_line(arguments, command="check")
         arguments = line.overrides
-    paths, pairs = split_some_paths("check", arguments, least=0)
+    paths, pairs = split_paths("check", arguments, least=0)
     cfg = read_pairs(CheckCfg, pairs)
     if not paths:
         print_note("unlatch: check expects the folder of a data set, or YAML files. Example: unlatch check data/demo")
@@ -271,10 +272,6 @@ def _robot_problems(data_set: DataSet) -> list[str]:
     return []
 
 
-MAX_SHOWN = 20
-"""Most deviating episodes that are named one by one."""
-
-
 @dataclass
 class ReplayCfg:
     """Options of `unlatch replay`."""
@@ -302,7 +299,7 @@ class ReplayCfg:
 @command
 def replay_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    (path,), pairs = split_paths("replay", arguments, count=1)
+    (path,), pairs = split_paths("replay", arguments, exactly=1)
     cfg = read_pairs(ReplayCfg, pairs)
     data_set = DataSet.open(path)
     config_of(data_set)  # raises for a data set that cannot be replayed, before any note on versions
@@ -344,11 +341,8 @@ def _replay_all(data_set: DataSet, cfg: ReplayCfg) -> int:
             print_note("unlatch: interrupted")
             return INTERRUPTED
     bad = sorted((item for item in found if not item.success), key=lambda item: item.number)
-    for item in bad[:MAX_SHOWN]:
-        for text in item.problems or (str(item.deviation),):
-            print_line(f"episode {item.number}: {text}")
-    if len(bad) > MAX_SHOWN:
-        print_line(f"... and {len(bad) - MAX_SHOWN} more")
+    problems = [[f"episode {item.number}: {text}" for text in item.problems or (item.deviation,)] for item in bad]
+    print_first(["\n".join(texts) for texts in problems])
     largest = max((item.deviation for item in found), key=lambda deviation: deviation.value)
     frames = sum(item.frames for item in found)
     print_line(
@@ -385,9 +379,7 @@ def exam_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
     from unlatch.workflows.policies.exam import PAGE, RESULT, ExamCfg, run_exam  # the extra `gym`
 
-    options = {item.name for item in fields(ExamCfg)}
-    own = [word for word in arguments if word.partition("=")[0] in options]
-    rest = [word for word in arguments if word not in own]
+    own, rest = split_own(ExamCfg, arguments)
     line = parse_command_line(rest, command="exam")
     rest = line.overrides
     policies = [word for word in rest if word.startswith("policy=")]
@@ -428,15 +420,14 @@ def serve_command(arguments: list[str]) -> int:
     from unlatch.workflows.cli.run_report import load_configs
     from unlatch.workflows.policies.serve import PolicyServer  # the extras `gym` and `openpi`
 
-    words = [word for word in arguments if "=" not in word and not word.startswith("-")]
+    words, rest = split_words(arguments)
     if len(words) != 1:
         raise ConfigError(
             f"serve got {len(words)} policies ({' '.join(words) or 'none'}), expected one. Example: unlatch serve "
             "planner task=open_microwave",
             key="policy",
         )
-    own = [word for word in arguments if word.startswith(("host=", "port="))]
-    rest = [word for word in arguments if word not in (*own, *words)]
+    own, rest = split_own(ServeCfg, rest)
     cfg = read_pairs(ServeCfg, own)
     line = parse_command_line([f"policy={words[0]}", *rest], command="serve")
     run = load_configs("evaluate", EvaluateCfg, line)[0].cfg
@@ -459,9 +450,7 @@ def bench_command(arguments: list[str]) -> int:
 
     name = arguments[0] if arguments else ""
     if name not in BENCHES:
-        raise ConfigError(
-            f"bench '{name}' is unknown.{close_matches(name, BENCHES)} Expected one of: {', '.join(BENCHES)}."
-        )
+        raise unknown_name(name, "a benchmark", where="bench", known=BENCHES)
     results = []
     for name, cfg in bench_runs(read_pairs(SuccessBenchCfg, arguments[1:])):
         print_line(f"== {name}")

@@ -18,12 +18,12 @@ from rich.table import Table
 from unlatch.simcore.errors import ConfigError, PluginError, count_noun
 from unlatch.simcore.ranges import Range, check_ranges
 from unlatch.simcore.recording.data_set import DataSet
-from unlatch.workflows.cli.arguments import read_pairs, split_some_paths
+from unlatch.workflows.cli.arguments import read_pairs, split_paths
 from unlatch.workflows.cli.terminal import FAILED, OK, command, print_line, print_note, relative_path, result_console
-from unlatch.workflows.runs.data_sets import data_sets_in, merge, short_names
+from unlatch.workflows.runs.data_sets import count_episodes, data_sets_in, merge, short_names
 from unlatch.workflows.runs.progress import pace_of, read_run_times
 from unlatch.workflows.runs.schema import DEFAULT_PORT, LOCAL_HOST, MAX_PORT
-from unlatch.workflows.runs.statistics import CorruptEpisodes, RunStatistics, time_text
+from unlatch.workflows.runs.statistics import CorruptEpisodes, time_text
 from unlatch.workflows.runs.step_progress import StepProgress
 from unlatch.workflows.viewing.episode_files import REPORT
 from unlatch.workflows.viewing.page_server import PageProcess
@@ -43,9 +43,8 @@ class MergeCfg:
 @command
 def merge_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    paths, pairs = split_some_paths("merge", arguments, least=0)
-    _check_place(paths, pairs)
-    (out, *sources), pairs = split_some_paths("merge", arguments, least=2)
+    _check_place(*split_paths("merge", arguments, least=0))
+    (out, *sources), pairs = split_paths("merge", arguments, least=2)
     cfg = read_pairs(MergeCfg, pairs)
     started = time.perf_counter()
     report = merge(out, sources, link=cfg.link, notify=print_note)
@@ -92,7 +91,7 @@ class ReportCfg:
 @command
 def report_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    paths, pairs = split_some_paths("report", arguments)
+    paths, pairs = split_paths("report", arguments)
     started = time.perf_counter()
     cfg = read_pairs(ReportCfg, pairs)
     with StepProgress("pictures") as progress:
@@ -167,7 +166,7 @@ class WatchCfg:
 @command
 def watch_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    paths, pairs = split_some_paths("watch", arguments)
+    paths, pairs = split_paths("watch", arguments)
     return watch_data_sets(paths, read_pairs(WatchCfg, pairs))
 
 
@@ -223,7 +222,7 @@ def growth_table(paths: Sequence[str], width: int) -> Table:
     for name, folder in zip(short_names(folders), folders, strict=True):
         data_set = DataSet.open(folder)
         damaged = CorruptEpisodes()
-        statistics = RunStatistics.of(data_set.each_summary(damaged.add))
+        statistics = count_episodes(data_set, damaged)
         low, high = statistics.interval
         pace = pace_of(read_run_times(data_set.path))
         table.add_row(

@@ -10,7 +10,16 @@ from unlatch.simcore.errors import ConfigError, count_noun
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.export.exporter import ExportReport, HubCfg
 from unlatch.workflows.cli.arguments import read_camera_arguments, read_pairs, split_paths
-from unlatch.workflows.cli.terminal import FAILED, INTERRUPTED, OK, command, print_line, print_note, relative_path
+from unlatch.workflows.cli.terminal import (
+    FAILED,
+    INTERRUPTED,
+    OK,
+    command,
+    print_first,
+    print_line,
+    print_note,
+    relative_path,
+)
 from unlatch.workflows.images.export import DEFAULT_FORMAT, HUB_KEYS, LabelCfg, export_data_set, label
 from unlatch.workflows.images.render import RenderWork, prepare_render
 from unlatch.workflows.images.render_config import RenderCfg
@@ -20,9 +29,6 @@ from unlatch.workflows.runs.step_progress import StepProgress
 
 if TYPE_CHECKING:
     from unlatch.configs.composition import Request
-
-MAX_SHOWN = 20
-"""Most episodes that are named one by one."""
 
 
 @command
@@ -66,10 +72,7 @@ def render_and_report(data_set: DataSet, cfg: RenderCfg, request: Request | None
 
 def _print_summary(work: RenderWork, made: list[RenderOutcome], seconds: float) -> int:
     bad = sorted((item for item in made if not item.success), key=lambda item: item.number)
-    for item in bad[:MAX_SHOWN]:
-        print_line(f"episode {item.number}: {item.problem}")
-    if len(bad) > MAX_SHOWN:
-        print_line(f"... and {len(bad) - MAX_SHOWN} more")
+    print_first([f"episode {item.number}: {item.problem}" for item in bad])
     render_set, cameras = work.render_set, list(work.render_set.cameras)
     frames, rendered = sum(item.n_frames for item in made), len(made) - len(bad)
     done = f"{work.n_rendered_before + rendered} of {len(work.job.digests)} episodes"
@@ -99,7 +102,7 @@ def label_command(arguments: list[str]) -> int:
 @command
 def export_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    (path,), pairs = split_paths("export", arguments, count=1)
+    (path,), pairs = split_paths("export", arguments, exactly=1)
     given = {key: value for key, _, value in (pair.partition("=") for pair in pairs)}
     name, out = given.get("format") or DEFAULT_FORMAT, given.get("out")
     cfg = read_pairs(EXPORTERS.load(name).cfg_type, pairs, others=("format", "out", *HUB_KEYS))

@@ -230,7 +230,7 @@ def _format_value(value: Any) -> str:
 @command
 def schema_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    _, rest = split_paths("schema", arguments, count=0)
+    _, rest = split_paths("schema", arguments, exactly=0)
     out = [text.removeprefix("out=") for text in rest]
     if len(out) > 1 or any(not text.startswith("out=") for text in rest):
         raise ConfigError(f"schema got '{' '.join(rest)}', expected out=FILE or nothing. Remove the rest.")

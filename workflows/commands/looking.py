@@ -160,7 +160,7 @@ class PhasesCfg:
 @command
 def phases_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    (path,), pairs = split_paths("phases", arguments, count=1)
+    (path,), pairs = split_paths("phases", arguments, exactly=1)
     started = time.perf_counter()
     with StepProgress("pictures") as progress:
         data_set, cfg = DataSet.open(path), read_pairs(PhasesCfg, pairs)
@@ -192,7 +192,7 @@ class ClipCommandCfg(ClipCfg):
 def clip_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
     line = parse_command_line(arguments, command="clip")
-    (path,), pairs = split_paths("clip", line.overrides, count=1)
+    (path,), pairs = split_paths("clip", line.overrides, exactly=1)
     data_set, cfg = DataSet.open(path), read_pairs(ClipCommandCfg, pairs)
     check_episode(data_set, cfg.episode)
     out = cfg.out or str(data_set.path / CLIP.format(number=cfg.episode))
@@ -222,7 +222,7 @@ class ViewPageCfg:
 @command
 def view_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    (path,), pairs = split_paths("view", arguments, count=1)
+    (path,), pairs = split_paths("view", arguments, exactly=1)
     started = time.perf_counter()
     data_set, cfg = DataSet.open(path), read_pairs(ViewPageCfg, pairs)
     VIEWERS.entry(cfg.format)

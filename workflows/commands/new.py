@@ -1,6 +1,4 @@
-"""Commands that write files of a user's own: `new` writes a template, `import` turns a task of another system
-into ours.
-"""
+"""Commands that write files of a user's own: `new` from a template, `import` from a task of another system."""
 
 from __future__ import annotations
 
@@ -23,8 +21,8 @@ from unlatch.simcore.errors import ConfigError, close_matches, count_noun, descr
 from unlatch.simcore.files import path_word, user_path
 from unlatch.skills.catalog import SKILLS, derivable_skill
 from unlatch.workflows.assets.new_robot import NewRobotCfg, new_robot, try_robot
-from unlatch.workflows.cli.arguments import read_pairs, split_some_paths
-from unlatch.workflows.cli.terminal import BAD_INPUT, OK, command, is_pair, print_line, print_note, relative_path
+from unlatch.workflows.cli.arguments import read_pairs, split_paths, split_words
+from unlatch.workflows.cli.terminal import BAD_INPUT, OK, command, print_line, print_note, relative_path
 from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.viewing.picture import write_own_text
@@ -59,8 +57,7 @@ class NewTaskCfg(NewCfg):
 @command
 def new_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    words = [argument for argument in arguments if not is_pair(argument) and not argument.startswith("-")]
-    pairs = [argument for argument in arguments if argument not in words]
+    words, pairs = split_words(arguments)
     if words[:1] == ["robot"]:
         return _write_robot(words, pairs)
     if len(words) != 2 or words[0] not in _WHAT:
@@ -251,7 +248,7 @@ def _write_files(files: Mapping[Path, str]) -> None:
 @command
 def import_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    paths, pairs = split_some_paths("import", arguments, least=0)
+    paths, pairs = split_paths("import", arguments, least=0)
     if len(paths) != 1:
         raise ConfigError(
             f"import got {len(paths)} files, expected one YAML file, then key=value. `unlatch import --help` shows it."
@@ -260,13 +257,10 @@ def import_command(arguments: list[str]) -> int:
     cfg = read_pairs(ImportCfg, pairs)
     found = import_tasks(path, cfg)
     files = {item.name: user_path(cfg.out) / "task" / f"{item.name}.yaml" for item in found}
-    for item in found:
-        file = files[item.name]
-        name = item.name
-        force = cfg.force
+    for name, file in files.items():
         if name in yaml_files("task"):
             raise ConfigError(f"There is a task '{name}' already. Expected another name. Add name=NAME.", key="name")
-        if file.exists() and not force:
+        if file.exists() and not cfg.force:
             raise ConfigError(f"{file} exists already. Expected a new file. Add force=true, name= or out=.", key="out")
     for item in found:
         _write(item, files[item.name], cfg)

@@ -27,17 +27,8 @@ from unlatch.workflows.assets.annotate import (
     mend_target,
 )
 from unlatch.workflows.assets.convert import USD_FOLDER, ConvertCfg, MakeObjectCfg, convert_all, find_jobs, make_objects
-from unlatch.workflows.cli.arguments import read_pairs, split_paths
-from unlatch.workflows.cli.terminal import (
-    BAD_INPUT,
-    FAILED,
-    OK,
-    command,
-    is_pair,
-    print_line,
-    print_note,
-    relative_path,
-)
+from unlatch.workflows.cli.arguments import read_pairs, split_paths, split_words
+from unlatch.workflows.cli.terminal import BAD_INPUT, FAILED, OK, command, print_line, print_note, relative_path
 from unlatch.workflows.viewing.annotation_editor import serve_editor
 
 
@@ -123,9 +114,9 @@ def _numbers(key: str, value: Any) -> tuple[float, ...]:
 @command
 def annotate_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    paths, pairs = split_paths("annotate", arguments, count=1)
+    (name,), pairs = split_paths("annotate", arguments, exactly=1)
     cfg = read_pairs(AnnotateCommandCfg, pairs)
-    path, out = Path(paths[0]), None if cfg.out is None else Path(cfg.out)
+    path, out = Path(name), None if cfg.out is None else Path(cfg.out)
     joint = cfg.mesh_joint
     if joint is not None:
         made = write_mesh_urdf(path, joint, out or path.parent, force=cfg.force)
@@ -258,7 +249,7 @@ def _edit(targets: Sequence[AnnotationTarget], cfg: AnnotateCommandCfg) -> int:
 @command
 def convert_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    (path,), pairs = split_paths("convert", arguments, count=1)
+    (path,), pairs = split_paths("convert", arguments, exactly=1)
     cfg = read_pairs(ConvertCfg, pairs)
     started = time.perf_counter()
     jobs = find_jobs(Path(path), cfg)
@@ -284,13 +275,13 @@ def convert_command(arguments: list[str]) -> int:
 @command
 def make_object_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    names = [argument for argument in arguments if not is_pair(argument) and not argument.startswith("-")]
+    names, pairs = split_words(arguments)
     if len(names) != 1:
         raise ConfigError(
             f"make-object got {len(names)} categories ({' '.join(names) or 'none'}), expected 1, then key=value. "
             "`unlatch list objects` lists them; `all` stands for every one."
         )
-    cfg = read_pairs(MakeObjectCfg, [argument for argument in arguments if argument not in names])
+    cfg = read_pairs(MakeObjectCfg, pairs)
     items, picture = make_objects(names[0], cfg)
     for item in items:
         parts = ", ".join(f"{name} ({part.kind.value})" for name, part in item.made.articulation.parts.items())

@@ -17,28 +17,13 @@ from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.simcore.errors import UnlatchError
 from unlatch.simcore.files import user_path
-from unlatch.workflows.cli.arguments import split_paths
-from unlatch.workflows.cli.terminal import (
-    FAILED,
-    OK,
-    command,
-    print_line,
-    print_note,
-    relative_path,
-    result_console,
-)
+from unlatch.workflows.cli.arguments import read_pairs, split_own, split_paths
+from unlatch.workflows.cli.terminal import FAILED, OK, command, print_line, print_note, relative_path, result_console
 from unlatch.workflows.runs.loading import load
-from unlatch.workflows.runs.rehearsal import (
-    Rehearsal,
-    acting_entry,
-    read_beside,
-    rehearse,
-    write_beside,
-)
+from unlatch.workflows.runs.rehearsal import Rehearsal, acting_entry, read_beside, rehearse, write_beside
 from unlatch.workflows.viewing.phase_sheet import write_phases
 
 CfgT = TypeVar("CfgT", bound=EpisodeCfg)
-_KEYS = ("skill", "part", "write", "fresh", "out")
 PICTURE = "rehearsal.png"
 
 
@@ -61,10 +46,9 @@ class RehearseCfg:
 @command
 def rehearse_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
-    (path,), pairs = split_paths("rehearse", arguments, count=1)
-    own = dict(pair.split("=", 1) for pair in pairs if pair.split("=", 1)[0] in _KEYS)
-    cfg = read_dataclass(RehearseCfg, {key: _plain(value) for key, value in own.items()}, where="")
-    rest = [pair for pair in pairs if pair.split("=", 1)[0] not in _KEYS]
+    (path,), pairs = split_paths("rehearse", arguments, exactly=1)
+    own, rest = split_own(RehearseCfg, pairs)
+    cfg = read_pairs(RehearseCfg, own)
     found: list[Rehearsal] = []
     for part, skill in _tries(path, cfg):
         try:
@@ -79,10 +63,6 @@ def rehearse_command(arguments: list[str]) -> int:
     if cfg.write and proven:
         print_line(f"rehearsed: {relative_path(write_beside(proven, user_path(path)))}")
     return OK if found and len(proven) == len(found) else FAILED
-
-
-def _plain(value: str) -> bool | str:
-    return {"true": True, "false": False}.get(value.lower(), value)
 
 
 def _tries(path: str, cfg: RehearseCfg) -> Iterator[tuple[str, str]]:

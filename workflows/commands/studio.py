@@ -6,12 +6,12 @@ import secrets
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Annotated
 
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.ranges import Range, Ranged
-from unlatch.workflows.cli.arguments import read_pairs
+from unlatch.workflows.cli.arguments import read_pairs, split_own
 from unlatch.workflows.cli.terminal import OK, command, parse_command_line, print_line
 from unlatch.workflows.runs.schema import LOCAL_HOST, MAX_PORT
 from unlatch.workflows.studio.document import TaskDocument, new_document, open_document
@@ -45,9 +45,7 @@ class StudioCfg(Ranged):
 def studio_command(arguments: list[str]) -> int:
     """Runs the command; returns its exit code."""
     line = parse_command_line(arguments, command="studio")
-    names = [item.name for item in fields(StudioCfg)]
-    own = [text for text in line.overrides if text.partition("=")[0] in names]
-    words = [text for text in line.overrides if text not in own]
+    own, words = split_own(StudioCfg, line.overrides)
     files = [word for word in words if "=" not in word and word.endswith(_YAML)]
     if files and len(words) > 1:
         raise ConfigError(

@@ -1,6 +1,4 @@
-"""Checks a configuration against its assets before anything is written: parts, thresholds, links, and what arms
-reach.
-"""
+"""Checks a configuration against its assets before anything is written: parts, thresholds, links, what arms reach."""
 
 from __future__ import annotations
 

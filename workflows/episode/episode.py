@@ -164,14 +164,13 @@ class Episode:
         """
         start = time.perf_counter()
         rng = self._streams["layout"]
-        asked = self.cfg
-        self._take_objects(asked, load_assets(asked, self.number, recorded, rng))
+        self._take_objects(load_assets(self.cfg, self.number, recorded, rng))
         cfg = self.cfg
         failure: Failure | None = None
         if recorded is None:
             search = layout_search_of(cfg.skills)
             if search is not None:
-                layout, failure = self._search_layout(asked, search, rng)
+                layout, failure = self._search_layout(search, rng)
             else:
                 layout = self._draw_layout(rng)
         elif redraws and (number := _layout_number(cfg, recorded)) is not None:
@@ -185,14 +184,14 @@ class Episode:
         self._is_reset = True
         self.timings_ms["reset"] += 1e3 * (time.perf_counter() - start) - self.timings_ms.get("preplan", 0.0)
 
-    def _take_objects(self, asked: EpisodeCfg, assets: dict[str, ObjectAsset]) -> ChainPlanner:
-        """Takes the objects of the episode, with the task that they give `asked`; returns the planner of both.
+    def _take_objects(self, assets: dict[str, ObjectAsset]) -> ChainPlanner:
+        """Takes objects, with the task that they give the configuration; returns the planner of both.
 
         Raises:
             ConfigError, AssetError: The task does not fit an object.
         """
         self._assets = assets
-        self.cfg = with_derived_task(asked, assets)
+        self.cfg = with_derived_task(self._asked, assets)
         self.planner = ChainPlanner(self.cfg, assets, self._checker, seed=self.seed)
         return self.planner
 
@@ -268,21 +267,16 @@ class Episode:
             self.frames.stand_still(self._initial_frames)
         return problem
 
-    def _search_layout(
-        self, asked: EpisodeCfg, entry: LayoutSearchCfg, rng: np.random.Generator
-    ) -> tuple[Layout, Failure | None]:
+    def _search_layout(self, entry: LayoutSearchCfg, rng: np.random.Generator) -> tuple[Layout, Failure | None]:
         """Returns a layout in which the chain plans, or the last one that was tried and why it is refused.
 
-        Args:
-            asked: The configuration, without what is derived for the standing objects.
-            entry: The search.
-            rng: The stream `layout`, from which the objects have been drawn.
+        `rng` is the stream `layout`, from which the objects have been drawn.
         """
         from unlatch.workflows.episode.layout_search import SearchedEpisode, search_layout
 
         start, on_planned = time.perf_counter(), self.options.on_planned
         episode = SearchedEpisode(
-            partial(self._take_objects, asked),
+            self._take_objects,
             self._take_planner,
             draw=self._draw_layout,
             build=self._build_at_rest,

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Annotated, Any
 
 from unlatch.simcore.catalogs import SOFTWARE
-from unlatch.simcore.errors import ConfigError, close_matches, unknown_name
+from unlatch.simcore.errors import ConfigError, unknown_name
 from unlatch.simcore.ranges import Count, Range, Ranged, check_ranges
 from unlatch.simcore.recording.export.config import ExportCfg, RotationForm, StateKind
 from unlatch.simcore.recording.json_values import plain
@@ -144,11 +144,7 @@ class ObservationCfg:
         kinds = [kind.name for kind in Rendering]
         for image in self.images:
             if image not in kinds:
-                raise ConfigError(
-                    f"observation.images has '{image}'.{close_matches(image, kinds)} Expected some of "
-                    f"{', '.join(kinds)}. Change it.",
-                    key="observation.images",
-                )
+                raise unknown_name(image, "a kind of image", where="observation.images", known=kinds)
         check_ranges(self, "observation")
         # the catalog searches the installed packages, which takes time
         if self.renderer != SOFTWARE and self.renderer not in RENDERERS.names():

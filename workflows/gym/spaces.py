@@ -1,6 +1,4 @@
-"""What a policy does and sees: actions as targets of the arms, bounds of observations, images and views of
-cameras.
-"""
+"""What a policy does and sees: actions as targets of the arms, bounds of observations, images and views of cameras."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from unlatch.objects.scene_object import SceneObject
 from unlatch.robots.arm_control import ArmAction
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.robot import Robot
-from unlatch.simcore.errors import ConfigError, close_matches, count_noun, shorten
+from unlatch.simcore.errors import ConfigError, count_noun, shorten, unknown_name
 from unlatch.simcore.geometry import Array, Pose, matrix_from_axis_angle
 from unlatch.simcore.recording.modality import LINKS, ImageStream
 from unlatch.simcore.recording.observed_scene import CameraFrame, length_kind
@@ -264,11 +262,8 @@ def point_cameras(scene: EpisodeScene, names: Sequence[str] | None) -> list[Came
         )
     for name in names or []:
         if name not in found:
-            raise ConfigError(
-                f"observation.point_cloud_cameras has '{name}', which is not a camera among the sensors."
-                f"{close_matches(name, found)} They are: {', '.join(found)}. Name one of them.",
-                key="observation.point_cloud_cameras",
-            )
+            where = "observation.point_cloud_cameras"
+            raise unknown_name(name, "a camera among the sensors", where=where, known=found)
     return [camera for name, camera in found.items() if names is None or name in names]
 
 

@@ -15,15 +15,14 @@ from statistics import median
 from typing import Annotated, Any
 
 import yaml
-from jinja2 import Environment, PackageLoader
 from loky import ProcessPoolExecutor, cpu_count
 
-from unlatch.configs.overrides import quote_text
+from unlatch.configs.overrides import quote_text, write_value
 from unlatch.configs.schema import Scenery
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.errors import ConfigError, RecordingError, UnlatchError, unknown_name
 from unlatch.simcore.files import user_path, write_whole_file
-from unlatch.simcore.ranges import Range, check_ranges
+from unlatch.simcore.ranges import Range, Ranged
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EPISODE_FILE, EpisodeRecord
 from unlatch.simcore.recording.index import EpisodeSummary
@@ -39,6 +38,7 @@ from unlatch.workflows.runs.run import RunRequest, run_episodes
 from unlatch.workflows.runs.schema import MAX_WORKERS, EvaluateCfg, take_shard
 from unlatch.workflows.runs.statistics import RunStatistics, wilson_interval
 from unlatch.workflows.viewing.clip import ClipCfg, write_clip
+from unlatch.workflows.viewing.picture import fill_template
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ _DIGITS = 6
 
 
 @dataclass
-class ExamCfg:
+class ExamCfg(Ranged):
     """Options of `unlatch exam` beside those that say what a policy observes and does."""
 
     exam: str = "full"
@@ -84,9 +84,6 @@ class ExamCfg:
     """Processes, each of which makes at most five episodes of a cell at a time; null: one for each CPU core."""
     shard: str | None = None
     """Share of the cells that this call makes, such as `3/16`; other hosts make the others in the same folder."""
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
 
 
 @dataclass(frozen=True)
@@ -144,26 +141,19 @@ def _make_cell(suite: Mapping[str, Any], task: Mapping[str, Any], axis: str, lev
     names = {"object": "${object.name}", "robot": "${robot.name}", "verb": task["verb"]}
     places = {"rules": "randomization.rules", "distractors": "randomization.distractors", "language": "task.language"}
     for key, value in suite["axes"].get(axis, {}).items():
-        keys.append(f"{places[key]}={_as_override(_at_level(value, level), names)}")
+        keys.append(f"{places[key]}={write_value(_fill_in(value, level, names))}")
     return Cell(task["name"], task["tier"], axis, level, episodes, tuple(keys))
 
 
-def _at_level(value: Any, level: int) -> Any:
-    """Returns a value with each `{levels: [...]}` in it replaced by that of a level."""
+def _fill_in(value: Any, level: int, names: Mapping[str, str]) -> Any:
+    """Returns a value with each `{levels: [...]}` in it replaced by that of a level, and with names in its texts."""
     if isinstance(value, Mapping):
         if set(value) == {"levels"}:
-            return value["levels"][level - 1]
-        return {key: _at_level(item, level) for key, item in value.items()}
-    return [_at_level(item, level) for item in value] if isinstance(value, list) else value
-
-
-def _as_override(value: Any, names: Mapping[str, str]) -> str:
-    """Returns a value in the syntax of the command line."""
-    if isinstance(value, Mapping):
-        return "{" + ",".join(f"{key}:{_as_override(item, names)}" for key, item in value.items()) + "}"
+            return _fill_in(value["levels"][level - 1], level, names)
+        return {key: _fill_in(item, level, names) for key, item in value.items()}
     if isinstance(value, list):
-        return "[" + ",".join(_as_override(item, names) for item in value) + "]"
-    return f"'{value.format(**names)}'" if isinstance(value, str) else str(value)
+        return [_fill_in(item, level, names) for item in value]
+    return value.format(**names) if isinstance(value, str) else value
 
 
 def load_cell(
@@ -456,8 +446,7 @@ def check_exam(
 
 def write_page(result: Mapping[str, Any], clips: Sequence[str]) -> str:
     """Returns the page of a result: goal and clean by task, tier and axis, as bars with their intervals, and clips."""
-    loader = PackageLoader("unlatch.workflows.viewing", "templates")
-    page = Environment(loader=loader, autoescape=True).get_template("exam.html")
     first = {row["task"]: row["episodes"][0] for row in result["cells"] if not row["level"]}
     shown = [(Path(path).stem, path, first[Path(path).stem]) for path in clips]
-    return page.render(result=result, groups=("tier", "task", "axis"), clips=shown, speed=f"{_CLIP.speed:g}")
+    groups, speed = ("tier", "task", "axis"), f"{_CLIP.speed:g}"
+    return fill_template("exam.html", result=result, groups=groups, clips=shown, speed=speed)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
-import signal
 import socket
 import struct
 import time
@@ -18,13 +17,12 @@ from typing import Any
 
 import cloudpickle
 import numpy as np
-from loky.backend.context import get_context
 
 from unlatch.simcore.errors import ConfigError, UnlatchError
 from unlatch.workflows.gym.env import UnlatchEnv
 from unlatch.workflows.policies.catalog import PolicySpaces, ask_batch, find_target, make_object, parse_spec
 from unlatch.workflows.policies.lerobot import can_batch, make_batched
-from unlatch.workflows.runs.worker_processes import blocking_ctrl_c, describe_exit, single_thread_variables
+from unlatch.workflows.runs.worker_processes import describe_exit, start_child
 
 Array = np.ndarray
 
@@ -261,15 +259,7 @@ def open_inference_process(policy: Any, spaces: PolicySpaces) -> Iterator[Infere
         ConfigError: The policy cannot be made or has no `act_batch`.
         PolicyServerError: The process died.
     """
-    context = get_context("loky")  # a process that does not import the caller's main module
-    ours, theirs = context.Pipe()
-    packed = cloudpickle.dumps((policy, spaces))
-    process = context.Process(
-        target=_run_process, args=(theirs, packed), name="unlatch-policy", daemon=True, env=single_thread_variables()
-    )
-    with blocking_ctrl_c():
-        process.start()
-    theirs.close()
+    process, ours = start_child(_run_process, cloudpickle.dumps((policy, spaces)), name="policy")
     try:
         running = InferenceProcess(_receive_address(ours))
         try:
@@ -311,8 +301,6 @@ def _receive_address(connection: Connection) -> str:
 
 def _run_process(control: Connection, packed: bytes) -> None:
     """Makes the policy, tells its address, and serves it until the driver says so or is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the driver decides
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # see `blocking_ctrl_c`
     try:
         policy, spaces = cloudpickle.loads(packed)
         kind, address = parse_spec(policy) if isinstance(policy, str) else ("module", "")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -38,19 +38,39 @@ if TYPE_CHECKING:
     from unlatch.workflows.gym.env import UnlatchEnv
 
 
-def reset_episode(env: UnlatchEnv, number: int) -> tuple[Any, dict[str, Any]] | None:
-    """Resets an environment to an episode; returns observation and info, or None if the episode ended with a bug.
+def let_act(env: UnlatchEnv, policy: Policy, number: int) -> bool:
+    """Resets an environment to an episode and lets a policy act in it.
+
+    An exception in the policy, or an object that cannot be used, ends the episode with code `error`, not the run.
+
+    Returns:
+        Whether the episode is over; it is not if the policy returned None.
 
     Raises:
-        UnlatchError: The configuration is wrong.
+        UnlatchError: The configuration, an action's shape or the policy's server is wrong.
     """
+    over, start = True, None
     try:
-        return env.reset(options={"episode": number})
-    except Exception as exc:  # as in `EpisodeRunner.run`
+        observation, info = env.reset(options={"episode": number})
+        over, start = info["code"] is not None, time.perf_counter()
+        if not over:
+            policy.reset(observation, info)
+        while not over:
+            action = policy.act(observation)
+            if action is None:
+                break
+            observation, _, terminated, truncated, _ = env.step(action)
+            over = terminated or truncated
+    except Exception as exc:  # code of a user, or a later skill does not fit the drawn object
         if isinstance(exc, UnlatchError) and not isinstance(exc, AssetError):
             raise
         env.episode.fail_with_bug(exc)
-        return None
+        over = True
+    if start is not None:
+        if over:
+            env.finish()
+        env.episode.timings_ms["execute"] += 1e3 * (time.perf_counter() - start)
+    return over
 
 
 Array = np.ndarray
@@ -297,59 +317,59 @@ def open_corrections(cfg: CollectCfg, options: EpisodeOptions) -> Iterator[Calla
             yield partial(run_correction, env, policy, rule, cfg.policy, label_every=cfg.label_every)
 
 
+class _UntilTakeover(Policy):
+    """A policy that returns None where the planner takes over; beside its actions, it has the planner's labels."""
+
+    def __init__(self, env: UnlatchEnv, policy: Policy, rule: TakeoverRule, *, label_every: int) -> None:
+        self._env, self._policy, self._rule, self._label_every = env, policy, rule, label_every
+        self.reason = "as drawn"
+        """Why the planner takes over."""
+
+    def reset(self, observation: Mapping[str, Array], info: Mapping[str, Any]) -> None:
+        """Begins an episode."""
+        episode = self._env.episode
+        self._left = self._rule.draw(stream(episode.seed, "disturb.takeover"))
+        self._watch, self._labels = FailureWatch(episode), PlannerLabels(episode, every=self._label_every)
+        episode.frames.labels_are_valid = False
+        self._policy.reset(observation, info)
+
+    def act(self, observation: Mapping[str, Array]) -> Array | None:
+        """Returns the policy's action for one frame; None: the planner takes over now."""
+        if self._left == 0:
+            return None
+        action = self._policy.act(observation)
+        if action is None:
+            self.reason = "the policy ended"
+            return None
+        if self._left is None:
+            failing = self._watch.sees_failure(self._env.decode(action))
+            if failing is not None:
+                self.reason = failing
+                return None
+        else:
+            self._left -= 1
+        frames = self._env.episode.frames
+        frames.labels = self._labels.next_labels()
+        frames.labels_are_valid = bool(frames.labels)
+        return action
+
+
 def run_correction(
     env: UnlatchEnv, policy: Policy, rule: TakeoverRule, name: str, number: int, *, label_every: int = 0
 ) -> EpisodeRecord:
     """Lets a policy act until the planner takes over, and the planner until the end; returns the record.
 
     With `label_every` the frames of the policy have labels too, from plans that are made every so many frames.
-    An episode that is over before ends as the policy left it. An exception in the policy, or an object that cannot be
-    used, ends the episode with code `error`, not the run.
-
-    Raises:
-        UnlatchError: The configuration, an action's shape or the policy's server is wrong.
+    An episode that is over before ends as the policy left it. See `let_act` for errors.
     """
-    begun = reset_episode(env, number)
-    if begun is None:
-        return env.record()
-    observation, info = begun
+    acting = _UntilTakeover(env, policy, rule, label_every=label_every)
+    over = let_act(env, acting, number)
     episode = env.episode
-    wanted = rule.draw(stream(episode.seed, "disturb.takeover"))
-    watch, reason, acted = FailureWatch(episode), "as drawn", 0
-    labels = PlannerLabels(episode, every=label_every)
-    over, start = info["code"] is not None, time.perf_counter()
-    episode.frames.labels_are_valid = False
-    try:
-        if not over:
-            policy.reset(observation, info)
-        while not over and acted != wanted:
-            action = policy.act(observation)
-            if action is None:
-                reason = "the policy ended"
-                break
-            failing = None if wanted is not None else watch.sees_failure(env.decode(action))
-            if failing is not None:
-                reason = failing
-                break
-            episode.frames.labels = labels.next_labels()
-            episode.frames.labels_are_valid = bool(episode.frames.labels)
-            observation, _, terminated, truncated, _ = env.step(action)
-            over, acted = terminated or truncated, acted + 1
-    except AssetError as exc:  # a later skill does not fit the drawn object
-        episode.fail_with_bug(exc)
-        over = True
-    except UnlatchError:
-        raise
-    except Exception as exc:  # noqa: BLE001 - code of a user: a bug in it ends this episode, not the run
-        episode.fail_with_bug(exc)
-        over = True
-    episode.timings_ms["execute"] += 1e3 * (time.perf_counter() - start)
-    episode.frames.labels, episode.frames.labels_are_valid = {}, True
     if over:
-        env.finish()
         return env.record()
+    episode.frames.labels, episode.frames.labels_are_valid = {}, True
     frame = episode.frames.frame
-    episode.events.append({"event": TAKEOVER, "frame": frame, "policy": name, "reason": reason})
+    episode.events.append({"event": TAKEOVER, "frame": frame, "policy": name, "reason": acting.reason})
     try:
         Attempt(episode).run_from_here()
     except ConfigError:

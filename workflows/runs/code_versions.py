@@ -25,8 +25,7 @@ from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.registry import DISTRIBUTION, installed_version
 
 Packages = Mapping[str, Mapping[str, str]]
-"""Code by name of the top-level module: `version` of its distribution, "" if it has none, and `sha256` of its Python
-files."""
+"""Code by name of the top-level module: `version` of its distribution or "", and `sha256` of its Python files."""
 COMPARED_DISTRIBUTIONS = ("unlatch", "pybullet", "casadi")
 """Distributions whose versions must be equal for two runs to write into one data set."""
 NOTED_DISTRIBUTIONS = ("coacd", "hydra-core", "numpy", "ompl", "scipy", "trimesh")

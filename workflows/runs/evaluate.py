@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ import cloudpickle
 
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.simcore.errors import AssetError, ConfigError, UnlatchError
+from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.json_values import plain
@@ -33,7 +32,7 @@ from unlatch.workflows.policies.processes import (
     is_batched,
     open_inference_process,
 )
-from unlatch.workflows.policies.takeover import reset_episode
+from unlatch.workflows.policies.takeover import let_act
 from unlatch.workflows.runs.executors import make_executor
 from unlatch.workflows.runs.loading import config_as
 from unlatch.workflows.runs.progress import OnProgress
@@ -217,11 +216,12 @@ def serve_policy(cfg: EvaluateCfg, policy: Any = None) -> Iterator[InferenceProc
     Raises:
         ConfigError: The policy cannot be made.
     """
-    chosen, batched = cfg.policy if policy is None else policy, _is_batched(cfg, policy)
+    chosen = cfg.policy if policy is None else policy
+    batched = _is_batched(cfg, chosen)
     with closing(make_env_of(cfg)) as env:
         spaces = PolicySpaces(env.observation_space, env.action_space, cfg.action.mode)
         if not batched:
-            _make_policy(cfg, policy, env).close()  # an error comes before anything is written
+            load_policy(chosen, env, timeout_s=cfg.policy_timeout_s).close()  # errors come before anything is written
     if not batched:
         yield None
         return
@@ -229,8 +229,7 @@ def serve_policy(cfg: EvaluateCfg, policy: Any = None) -> Iterator[InferenceProc
         yield running
 
 
-def _is_batched(cfg: EvaluateCfg, policy: Any) -> bool:
-    chosen = cfg.policy if policy is None else policy
+def _is_batched(cfg: EvaluateCfg, chosen: Any) -> bool:
     batched = cfg.batch if cfg.batch is not None else is_batched(chosen)
     if batched and isinstance(chosen, str) and parse_spec(chosen)[0] not in ("lerobot", "module"):
         raise ConfigError(
@@ -243,10 +242,6 @@ def _is_batched(cfg: EvaluateCfg, policy: Any) -> bool:
             key="batch",
         )
     return batched
-
-
-def _make_policy(cfg: EvaluateCfg, policy: Any, env: UnlatchEnv) -> Policy:
-    return load_policy(cfg.policy if policy is None else policy, env, timeout_s=cfg.policy_timeout_s)
 
 
 def identity_of(cfg: EvaluateCfg) -> dict[str, Any]:
@@ -305,40 +300,18 @@ class EvaluateJob(RecordingJob):
     @contextmanager
     def open_episode_source(self) -> Iterator[Callable[[int], EpisodeRecord]]:
         """See `RecordingJob`."""
-        with closing(make_env_of(self.cfg)) as env, closing(_make_policy(self.cfg, self.policy, env)) as policy:
+        chosen = self.cfg.policy if self.policy is None else self.policy
+        with closing(make_env_of(self.cfg)) as env:
             env.options = replace(env.options, on_bug=self.options.on_bug, on_state=self.options.on_state)
-            yield partial(run_episode, env, policy)
+            with closing(load_policy(chosen, env, timeout_s=self.cfg.policy_timeout_s)) as policy:
+                yield partial(run_episode, env, policy)
 
 
 def run_episode(env: UnlatchEnv, policy: Policy, number: int) -> EpisodeRecord:
     """Lets a policy act in one episode until it is over or the policy returns None; returns the record.
 
-    An exception in the policy, or an object that cannot be used, ends the episode with code `error`, not the run.
-
-    Raises:
-        UnlatchError: The configuration, an action's shape or the policy's server is wrong.
+    See `let_act` for errors.
     """
-    begun = reset_episode(env, number)
-    if begun is None:
-        return env.record()
-    observation, info = begun
-    over = info["code"] is not None
-    start = time.perf_counter()
-    try:
-        if not over:
-            policy.reset(observation, info)
-        while not over:
-            action = policy.act(observation)
-            if action is None:
-                break
-            observation, _, terminated, truncated, _ = env.step(action)
-            over = terminated or truncated
-    except AssetError as exc:  # a later skill does not fit the drawn object
-        env.episode.fail_with_bug(exc)
-    except UnlatchError:
-        raise
-    except Exception as exc:  # noqa: BLE001 - code of a user: a bug in it ends this episode, not the run
-        env.episode.fail_with_bug(exc)
-    env.finish()
-    env.episode.timings_ms["execute"] += 1e3 * (time.perf_counter() - start)
+    if not let_act(env, policy, number):
+        env.finish()
     return env.record()

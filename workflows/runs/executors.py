@@ -1,6 +1,4 @@
-"""Who makes the episodes of a run: the interface, the executors by name, and the one that makes them in this
-process.
-"""
+"""Who makes the episodes of a run: the interface, the executors by name, and the one of this process."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -22,7 +22,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from unlatch.configs.config_files import config_dir
 from unlatch.configs.override_errors import explain_error
-from unlatch.configs.overrides import quote_text
+from unlatch.configs.overrides import quote_text, write_value
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.extras import import_extra
 from unlatch.workflows.runs.sweep import LOGS, read_job
@@ -102,7 +102,12 @@ class HydraLauncher:
             f"hydra/launcher={self.option}",
             f"hydra.sweep.dir={quote_text(str(codes))}",
             *_QUIET,
-            *(f"hydra.launcher.{key}={_format_literal(value)}" for key, value in settings.items() if value is not None),
+            *(
+                # a key of a mapping, such as `gres`, is new to the plugin's schema
+                f"{'++' if isinstance(value, Mapping) else ''}hydra.launcher.{key}={write_value(value)}"
+                for key, value in settings.items()
+                if value is not None
+            ),
             *limit,
         ]
 
@@ -141,17 +146,6 @@ def _read_exit_code(codes: Path, number: int) -> int | None:
         return int((codes / f"{number}.code").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-
-
-def _format_literal(value: Any) -> str:
-    """Returns a value in the grammar of Hydra's overrides."""
-    if isinstance(value, Mapping):
-        return "{" + ",".join(f"{quote_text(str(key))}:{_format_literal(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return "[" + ",".join(map(_format_literal, value)) + "]"
-    if isinstance(value, bool):
-        return str(value).lower()
-    return quote_text(value) if isinstance(value, str) else str(value)
 
 
 _SUBMITIT = "hydra_plugins.hydra_submitit_launcher"

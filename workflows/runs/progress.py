@@ -1,6 +1,4 @@
-"""How long a run takes, how far it is, and how it ends by Ctrl-C: the wall time in the data set, the pace, and
-the live display.
-"""
+"""How long a run takes, how far it is, and its end by Ctrl-C: wall times in the data set, pace and live display."""
 
 from __future__ import annotations
 

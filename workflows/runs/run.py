@@ -106,8 +106,7 @@ class RunResult:
     made: int
     """How many of them this run made."""
     seconds: float
-    """Wall time of this run, with its checks, the conversion of objects and the start of workers, without its picture
-    [s]."""
+    """Wall time of this run, with its checks, conversion of objects and start of workers, without its picture [s]."""
     times: RunTime | None
     """When its episodes were made; None if it made none."""
     stop: StopCondition

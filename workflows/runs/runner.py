@@ -1,6 +1,4 @@
-"""Makes episodes of one configuration, one after the other, and writes them into a data set: the job of a
-worker.
-"""
+"""Makes episodes of one configuration, one after the other, and writes them into a data set: the job of a worker."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""A sweep: jobs that differ in a few keys, with one data set each in one folder, and the launchers that run them
-by name.
-"""
+"""A sweep: jobs that differ in a few keys, with one data set each in one folder, and the launchers that run them."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ import yaml
 from unlatch.configs.config_files import content_of
 from unlatch.configs.dataclass_reader import wrong_type
 from unlatch.configs.group_files import yaml_files
-from unlatch.configs.overrides import override_key, quote_text, unquote_text
+from unlatch.configs.overrides import override_key, unquote_text, write_value
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.files import read_text, write_whole_file
 from unlatch.simcore.registry import Catalog, CatalogEntry
@@ -104,7 +102,6 @@ GROUP = "experiment"
 KEY = "sweep"
 _PACKAGE = "# @package _global_"
 _CHOSEN = re.compile(rf"\+{{0,2}}{GROUP}=(?P<names>[^\s]+)\Z")
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 def sweep_overrides(overrides: Sequence[str], config_dirs: Sequence[str]) -> list[str]:
@@ -129,7 +126,7 @@ def sweep_overrides(overrides: Sequence[str], config_dirs: Sequence[str]) -> lis
                 key=GROUP,
             )
     return [
-        f"{key}=" + ",".join(_format_override(f"{KEY}.{key}[{i}]", value) for i, value in enumerate(values))
+        f"{key}={','.join(map(write_value, values))}"
         for own in axes.values()
         for key, values in own.items()
         if key not in given
@@ -160,6 +157,9 @@ def read_sweep_axes(axes: Any) -> dict[str, list[Any]]:
     for key, values in axes.items():
         if not isinstance(values, list) or not values:
             raise wrong_type(f"{KEY}.{key}", values, "a list of values with at least one")
+        for number, value in enumerate(values):
+            if isinstance(value, Mapping):
+                raise wrong_type(f"{KEY}.{key}[{number}]", value, "a plain value or a list of plain values")
     return {str(key): values for key, values in axes.items()}
 
 
@@ -194,19 +194,6 @@ def check_sweep_values(axes: Mapping[str, Any], overrides: Sequence[str]) -> Non
                 "there. Put it there.",
                 key=f"{KEY}.{key}",
             )
-
-
-def _format_override(where: str, value: Any) -> str:
-    """Returns a value in the syntax of Hydra's overrides."""
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, list):
-        return "[" + ",".join(_format_override(where, item) for item in value) + "]"
-    if not isinstance(value, str):
-        raise wrong_type(where, value, "a plain value or a list of plain values")
-    return value if _PLAIN.match(value) else quote_text(value)
 
 
 _MODULE = "unlatch.workflows.runs.hydra_launcher"

@@ -1,6 +1,4 @@
-"""Makes episodes in worker processes that may die without ending the run. The loop over workers serves a
-cluster, too.
-"""
+"""Makes episodes in worker processes that may die without ending the run. The loop over them serves a cluster, too."""
 
 from __future__ import annotations
 
@@ -13,8 +11,8 @@ import time
 import traceback
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from multiprocessing.connection import Connection, wait
@@ -283,26 +281,16 @@ class ProcessExecutor(WorkerExecutor[_Worker]):
     def __init__(self, workers: int = 2, limits: WorkerLimits | None = None) -> None:
         super().__init__(limits)
         self.workers = workers
-        self._context = get_context("loky")  # "loky_init_main" is the one that imports the main module
 
     def _most_workers(self, max_episodes: int | None) -> int:
         return min(self.workers, max_episodes or self.workers)
 
     def _start_worker(self, job: Job, name: str) -> _Worker:
-        ours, theirs = self._context.Pipe()
         # a policy or a sensor that is defined in the caller's main module is sent by value
         packed = cloudpickle.dumps(job)
-        process = self._context.Process(
-            target=_run_worker,
-            args=(theirs, packed, name),
-            name=f"unlatch-{name}",
-            daemon=True,
-            env={**single_thread_variables(), WORKER_VARIABLE: name.removeprefix(self.name_prefix)},
-        )
-        with blocking_ctrl_c():
-            process.start()
-        theirs.close()
-        return _Worker(name, process, ours, label=f"{name} (pid {process.pid})")
+        variables = {WORKER_VARIABLE: name.removeprefix(self.name_prefix)}
+        process, connection = start_child(_run_worker, packed, name, name=name, variables=variables)
+        return _Worker(name, process, connection, label=f"{name} (pid {process.pid})")
 
     def _wait_for_events(self, workers: Sequence[_Worker]) -> list[_Worker]:
         sources = [source for worker in workers for source in (worker.connection, worker.process.sentinel)]
@@ -364,8 +352,6 @@ class ProcessExecutor(WorkerExecutor[_Worker]):
 
 def _run_worker(connection: Connection, packed: bytes, name: str) -> None:
     """Sets a worker up, then makes the episode of each number that it receives, until the driver closes the pipe."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the driver decides
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # see `blocking_ctrl_c`
     try:
         job: Job = pickle.loads(packed)
         with job.open(name) as make_episode:
@@ -384,17 +370,49 @@ def _run_worker(connection: Connection, packed: bytes, name: str) -> None:
         _send(connection, BROKEN, traceback.format_exc())
 
 
-@contextmanager
-def blocking_ctrl_c() -> Iterator[None]:
-    """Blocks Ctrl-C; a process that begins meanwhile inherits that, so that it cannot die before it ignores Ctrl-C."""
-    # starting the trackers of resources, which the first process does, unblocks it
+def start_child(
+    target: Callable[..., None], *args: Any, name: str, variables: Mapping[str, str] | None = None
+) -> tuple[LokyProcess, Connection]:
+    """Starts a process that ignores Ctrl-C and does not import the caller's main module.
+
+    Numerical libraries have one thread there, unless the user has set how many: two workers on two cores must not use
+    four threads. The libraries read that when they are loaded.
+
+    Args:
+        target: Called there with its end of a pipe.
+        args: What it is called with, too.
+        name: Name of the process after `unlatch-`.
+        variables: Environment variables that it has in addition.
+
+    Returns:
+        The process, and the caller's end of the pipe.
+    """
+    context = get_context("loky")  # "loky_init_main" is the one that imports the main module
+    ours, theirs = context.Pipe()
+    process = context.Process(
+        target=_run_child,
+        args=(target, theirs, *args),
+        name=f"unlatch-{name}",
+        daemon=True,
+        env={**{key: "1" for key in _THREAD_VARIABLES if key not in os.environ}, **(variables or {})},
+    )
+    # starting the trackers of resources, which the first process does, unblocks Ctrl-C
     ensure_running()
     multiprocessing.resource_tracker.ensure_running()
+    # the process inherits that Ctrl-C is blocked, so that it cannot die before it ignores Ctrl-C
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        yield
+        process.start()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    theirs.close()
+    return process, ours
+
+
+def _run_child(target: Callable[..., None], *args: Any) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    target(*args)
 
 
 def _send(connection: Connection, kind: str, value: Any) -> None:
@@ -409,14 +427,6 @@ def _make_picklable(exc: UnlatchError) -> UnlatchError:
     except Exception:  # noqa: BLE001 - pickling a value may raise anything; the message still gets through
         return UnlatchError(exc.message)
     return exc
-
-
-def single_thread_variables() -> dict[str, str]:
-    """Returns environment variables that give numerical libraries one thread, except those that the user has set.
-
-    The libraries read them when they are loaded: two workers on two cores must not use four threads.
-    """
-    return {key: "1" for key in _THREAD_VARIABLES if key not in os.environ}
 
 
 def describe_exit(exitcode: int | None) -> str:

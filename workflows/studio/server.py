@@ -7,7 +7,6 @@ import queue
 import socket
 import threading
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
@@ -132,24 +131,12 @@ class SceneView:
             record = session.run.record
             if session.run is not self._last_run:
                 self._run_count, self._last_run = self._run_count + 1, session.run
-            shown = ShownEpisode(
-                ("run", self._run_count),
-                session.run.cfg,
-                record.number,
-                record.layout,
-                record.assets,
-                _models_key(record.assets),
-            )
+            key = ("run", self._run_count)
+            shown = ShownEpisode(key, session.run.cfg, record.number, record.layout, record.assets)
             self._scene.show(shown, record.arrays, session.clock.frame, acted_on=acted_on)
         else:
-            shown = ShownEpisode(
-                json.dumps(scene.layout, sort_keys=True, default=str),
-                scene.cfg,
-                scene.episode,
-                scene.layout,
-                scene.hashes,
-                _models_key(scene.hashes),
-            )
+            layout = json.dumps(scene.layout, sort_keys=True, default=str)
+            shown = ShownEpisode(layout, scene.cfg, scene.episode, scene.layout, scene.hashes)
             state = {key: np.asarray(value)[None] for key, value in scene.state.items()}
             self._scene.show(shown, state, 0, acted_on=acted_on)
             if session.clock.of == PLAN and plan is not None:
@@ -160,10 +147,6 @@ class SceneView:
         for node in self._scene.nodes.points.values():
             node.dot.visible, node.label.visible = show.keypoints, show.keypoints and show.names
         self._marks.draw_axes(acted_on)
-
-
-def _models_key(hashes: Mapping[str, str]) -> str:
-    return json.dumps(dict(hashes), sort_keys=True)
 
 
 class StudioServer(ScenePageServer):

@@ -1,6 +1,4 @@
-"""What a worker process of the page does: it composes, draws, plans whole chains and runs, and keeps what the next job
-needs.
-"""
+"""What a worker process of the page does: it composes, draws, plans and runs, and keeps what the next job needs."""
 
 from __future__ import annotations
 

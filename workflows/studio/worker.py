@@ -5,7 +5,6 @@ waits: what the cameras see, and where in the regions layouts plan.
 from __future__ import annotations
 
 import json
-import signal
 import threading
 import time
 import traceback
@@ -15,9 +14,7 @@ from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from typing import Any
 
-from loky.backend.context import get_context
-
-from unlatch.workflows.runs.worker_processes import describe_exit, single_thread_variables
+from unlatch.workflows.runs.worker_processes import describe_exit, start_child
 from unlatch.workflows.studio.document import read_tree
 from unlatch.workflows.studio.jobs import (
     CHECK,
@@ -67,18 +64,7 @@ class WorkerProcess:
             self._end()
         with self._lock:
             if self._connection is None:
-                context = get_context("loky")  # a process that does not import the caller's main module
-                ours, theirs = context.Pipe()
-                self._process = context.Process(
-                    target=_run_worker,
-                    args=(theirs,),
-                    name="unlatch-studio",
-                    daemon=True,
-                    env=single_thread_variables(),
-                )
-                self._process.start()
-                theirs.close()
-                self._connection = ours
+                self._process, self._connection = start_child(_run_worker, name="studio")
             return self._connection
 
     def _end(self) -> str:
@@ -102,7 +88,6 @@ class WorkerProcess:
 
 def _run_worker(connection: Connection) -> None:
     """Does jobs until the page is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the page decides
     # imported here: the page itself neither plans nor simulates
     from unlatch.workflows.studio.work import StudioWork
 

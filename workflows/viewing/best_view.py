@@ -1,6 +1,4 @@
-"""Chooses the camera that shows best how hands move parts: it compares directions by the visible pixels of hand and
-part.
-"""
+"""Chooses the camera that shows best how hands move parts: it compares the visible pixels of hand and part."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Chooses the moments of a recorded episode that show what its skills did: a few for each phase, and those around a
-failure.
-"""
+"""Chooses the moments of an episode that show what its skills did: a few of each phase, and those of a failure."""
 
 from __future__ import annotations
 

@@ -300,9 +300,7 @@ class ShownEpisode:
     layout: Mapping[str, Any]
     """As in a record."""
     hashes: Mapping[str, str]
-    """Content hash of each object, as in a record."""
-    models_key: Hashable = None
-    """Equal for episodes with the same objects, which are then only moved; None: they are built anew."""
+    """Content hash of each object, as in a record; objects with the hashes of the last episode are only moved."""
 
 
 class LiveScene:
@@ -327,7 +325,7 @@ class LiveScene:
         self._fixed: list[recorded_scene.ShownBody] = []
         """Table and plinths."""
         self._key: Hashable = None
-        self._models_key: Hashable = None
+        self._hashes: Mapping[str, str] = {}
 
     def show(self, episode: ShownEpisode, arrays: Mapping[str, Array], frame: int, *, acted_on: set[str]) -> None:
         """Shows a state.
@@ -355,8 +353,8 @@ class LiveScene:
     def _read_models(self, episode: ShownEpisode, now: Mapping[str, Array]) -> None:
         """Reads the models of an episode; those of the robot and of equal objects stay."""
         cfg, self._key = episode.cfg, None
-        if self._models_key is None or episode.models_key != self._models_key:
-            self._models_key = None
+        if not self._hashes or episode.hashes != self._hashes:
+            self._hashes = {}
             self.objects.clear()
             self.assets, _ = recorded_scene.load_assets(
                 [cfg.object, *cfg.objects], episode.layout, episode.hashes, number=episode.number
@@ -369,4 +367,4 @@ class LiveScene:
             self.robot, self._robot_cfg = None, None
             self.robot, self._robot_cfg = recorded_scene.robot_model(cfg.robot), cfg.robot
         self._fixed = list(recorded_scene.fixed_bodies(episode.layout))
-        self._key, self._models_key = episode.key, episode.models_key
+        self._key, self._hashes = episode.key, episode.hashes

@@ -11,6 +11,7 @@ from unlatch.configs.overrides import (
     quote_text,
     quote_where_needed,
     unquote_text,
+    write_value,
 )
 from unlatch.simcore.errors import ConfigError
 from unlatch.workflows.runs.loading import load
@@ -85,6 +86,11 @@ def test_quotes_are_added_and_taken_away_without_loss():
             text = "".join(characters)
             assert parse_override(f"key={quote_text(text)}").value() == text
             assert unquote_text(quote_text(text)) == text
+
+
+def test_a_written_value_is_read_as_itself():
+    for value in (None, True, 3, 1e-05, "true", "two words", "plain", ["a", [1.5, "b,c"]], {"key": ["a b", None]}):
+        assert parse_override(f"key={write_value(value)}").value() == value
 
 
 def test_numbers_stay_numbers_where_the_key_holds_one():

@@ -8,7 +8,7 @@ import yaml
 
 from unlatch import command_table
 from unlatch.simcore.errors import ConfigError
-from unlatch.workflows.cli.arguments import read_pairs, split_some_paths
+from unlatch.workflows.cli.arguments import read_pairs, split_paths
 from unlatch.workflows.cli.terminal import parse_command_line
 
 
@@ -24,7 +24,7 @@ def test_the_error_for_a_flag_with_a_value_says_how_a_key_is_written(words):
     with pytest.raises(ConfigError, match=r" Write episodes=3, without dashes\.$"):
         parse_command_line([*words, "out=x"])
     with pytest.raises(ConfigError, match=r" Write episode=3, without dashes\.$"):
-        split_some_paths("view", ["data", *(word.replace("episodes", "episode") for word in words)])
+        split_paths("view", ["data", *(word.replace("episodes", "episode") for word in words)])
 
 
 def test_the_error_for_a_flag_without_a_value_names_no_key():
@@ -88,14 +88,14 @@ def test_a_flag_that_a_command_does_not_use_is_refused(command, flag):
 
 @pytest.mark.parametrize("path", ["/data/lr=0.1", "./lr=0.1", "~/lr=0.1", "data/a=b/c=d", "../x=1", "1=2"])
 def test_a_path_may_hold_an_equals_sign(path):
-    assert split_some_paths("view", [path, "episode=3"]) == ([path], ["episode=3"])
+    assert split_paths("view", [path, "episode=3"]) == ([path], ["episode=3"])
 
 
 def test_a_path_that_looks_like_a_key_is_named_with_what_to_write(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "lr=0.1").mkdir()
     with pytest.raises(ConfigError, match=r"Write \./lr=0\.1 for the path"):
-        split_some_paths("view", ["lr=0.1"])
+        split_paths("view", ["lr=0.1"])
 
 
 Captured = pytest.CaptureFixture[str]

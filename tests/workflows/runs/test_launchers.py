@@ -84,6 +84,8 @@ def test_every_launcher_has_its_file_and_its_file_its_launcher():
 def test_the_settings_of_a_file_are_those_of_the_launcher(name, tmp_path):
     pytest.importorskip(LAUNCHERS.load(name).module)
     content = settings_of(name)
+    if name == "slurm":
+        content["settings"]["additional_parameters"] = {"gres": "gpu:1"}
     overrides = LAUNCHERS.load(name).overrides(
         tmp_path / "sweep-0.json", 1, content["settings"], codes=tmp_path, at_once=content.get("jobs_at_once")
     )
