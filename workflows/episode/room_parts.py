@@ -227,13 +227,52 @@ class Material:
     """Whether the picture is turned by a quarter."""
 
 
+@dataclass(frozen=True)
+class Niche:
+    """What stands at the wall at +x, in a gap of the furniture there, or is a door in that wall."""
+
+    T_world_front: Pose
+    """Frame in the lower middle of the front of its body, with x into it and z up."""
+    size_m: tuple[float, float, float]
+    """Depth, width and height of its body [m]."""
+    category: str
+    """Category of the object."""
+    material: Material
+    """Look of its body."""
+
+    @property
+    def is_door(self) -> bool:
+        """Whether it is a wall with a door: high and thin."""
+        return self.size_m[2] > _DOOR_M[1] and self.size_m[0] < _DOOR_M[0]
+
+    @property
+    def is_tall(self) -> bool:
+        """Whether it reaches up to wall units."""
+        return self.size_m[2] > _TALL_M
+
+
+_DOOR_M = (0.25, 1.8)
+"""Largest depth and least height of a wall with a door [m]."""
+_TALL_M = 1.3
+_BEHIND_M = 0.02
+"""Space between the back of an object and the wall [m]."""
+_BEFORE_WALL_M = 0.0125
+"""How far the frame of a door stands before the wall [m]."""
+_CORRIDOR_M = 1.6
+"""Depth of what is behind a door [m]."""
+
+
 class RoomBuilder:
     """The parts of one room; `build` adds them to a world."""
 
-    def __init__(self, rng: np.random.Generator, *, floor_z_m: float | None = None) -> None:
-        """Makes a room without parts; `floor_z_m` is the height of its floor below the stand of a robot.
+    def __init__(self, rng: np.random.Generator, *, floor_z_m: float | None = None, niche: Niche | None = None) -> None:
+        """Makes a room without parts.
 
-        Without one, there is a table in the room, and the room has its own height.
+        Args:
+            rng: Draws what differs between two rooms of one kind.
+            floor_z_m: Height of its floor below the stand of a robot [m]. Without one, there is a table in the room,
+                and the room has its own height.
+            niche: What the room is built around: the room is turned to it; None: the room is around the table.
         """
         self.rng = rng
         """Draws what differs between two rooms of one kind."""
@@ -241,6 +280,11 @@ class RoomBuilder:
         """Whether there is a table; without one, parts of it are left out."""
         self.own_floor_z_m = 0.0
         """Height of the floor that the parts are added for [m]."""
+        self.niche = niche
+        """What stands at the wall at +x; None: nothing does."""
+        self.niche_y_m = (math.nan, math.nan)
+        """Its sides along the wall at +x [m]."""
+        self._wall_x_m, self._least_depth_m = math.nan, 0.0
         self._floor_z_m = floor_z_m
         self._parts: dict[tuple[str, Material], list[tuple[TriangleMesh, Array]]] = {}
         self._backdrops: list[tuple[str, Material, Pose, TriangleMesh]] = []
@@ -248,6 +292,26 @@ class RoomBuilder:
         self._turned, self._mirror_y_m = False, math.nan
         self.top = WHITE
         """What the table is covered with."""
+
+    def place_niche(self, wall_x_m: float, *, high_y_m: float, least_depth_m: float = 0.0) -> None:
+        """Places the niche at the wall at +x.
+
+        Args:
+            wall_x_m: Where the wall is [m].
+            high_y_m: The higher side of the niche along the wall [m].
+            least_depth_m: Least distance of its front from the wall, as of the furniture beside it [m].
+        """
+        if self.niche is not None:
+            self._wall_x_m, self._least_depth_m = wall_x_m, least_depth_m
+            self.niche_y_m = (high_y_m - self.niche.size_m[1], high_y_m)
+
+    def beside_niche(self, low_y_m: float, high_y_m: float, *, apart_m: float = 0.0) -> list[tuple[float, float]]:
+        """Returns the parts of a range along the wall at +x that the niche leaves free [m]."""
+        if self.niche is None:
+            return [(low_y_m, high_y_m)]
+        low, high = self.niche_y_m
+        runs = [(low_y_m, min(high_y_m, low - apart_m)), (max(low_y_m, high + apart_m), high_y_m)]
+        return [(start, end) for start, end in runs if start < end]
 
     @contextmanager
     def arranged(self, *, turned: bool, mirror_y_m: float = math.nan) -> Iterator[None]:
@@ -355,14 +419,22 @@ class RoomBuilder:
         self._parts.setdefault((kind, material), []).append((mesh, uvs[mesh.faces]))
 
     @property
-    def lift_m(self) -> Array:
-        """(3,) how far all parts are moved, so that the floor has its height [m]."""
-        up = 0.0 if self._floor_z_m is None else self._floor_z_m + _COVER_M - self.own_floor_z_m
-        return np.array([0.0, 0.0, up])
+    def T_world_room(self) -> Pose:
+        """Where all parts are moved: the floor has its height, and the niche is where its object is."""
+        if self._floor_z_m is None:
+            return Pose.identity()
+        lift = Pose.from_translation((0.0, 0.0, self._floor_z_m + _COVER_M - self.own_floor_z_m))
+        if self.niche is None or math.isnan(self._wall_x_m):
+            return lift
+        depth = _BEFORE_WALL_M if self.niche.is_door else max(self._least_depth_m, self.niche.size_m[0] + _BEHIND_M)
+        front = (self._wall_x_m - depth, 0.5 * sum(self.niche_y_m), self._floor_z_m)
+        T_world_front = self.niche.T_world_front
+        level = Pose(T_world_front.R, np.array([*T_world_front.p[:2], self._floor_z_m]))
+        return level @ Pose.from_translation(front).inverse() @ lift
 
     def build(self, world: World) -> None:
         """Adds all parts to a world with visual shapes, one body for each class and material."""
-        lift = Pose.from_translation(self.lift_m)
+        T_world_room = self.T_world_room
         for number, ((kind, material), parts) in enumerate(self._parts.items()):
             triangles = np.concatenate([mesh.triangles for mesh, _ in parts])
             mesh = TriangleMesh(triangles.reshape(-1, 3), np.arange(3 * len(triangles)).reshape(-1, 3))
@@ -372,7 +444,7 @@ class RoomBuilder:
                 world,
                 f"{PREFIX}{kind}_{number}",
                 surface,
-                T_world_surface=lift,
+                T_world_surface=T_world_room,
                 rgba=(*material.rgb, 1.0),
                 finish=material.finish,
                 picture=material.picture,
@@ -381,14 +453,16 @@ class RoomBuilder:
         for kind, material, pose, mesh in self._backdrops:
             surface = SurfaceMesh(mesh, corner_normals=creased_normals(mesh, crease_rad=np.radians(60.0)))
             rgba, name = (*material.rgb, 1.0), f"{PREFIX}{kind}_backdrop"
-            body = add_surface(world, name, surface, T_world_surface=lift @ pose, rgba=rgba, finish=material.finish)
+            body = add_surface(
+                world, name, surface, T_world_surface=T_world_room @ pose, rgba=rgba, finish=material.finish
+            )
             body.semantic_class, body.sheet = kind, True
         for number, (kind, material, pose, size_m) in enumerate(self._panels):
             body = add_panel(
                 world,
                 f"{PREFIX}{kind}_panel_{number}",
                 size_m=size_m,
-                T_world_panel=lift @ pose,
+                T_world_panel=T_world_room @ pose,
                 rgba=(*material.rgb, 1.0),
                 tile_m=material.tile_m,
                 finish=material.finish,
@@ -440,21 +514,50 @@ class Shell:
         """Adds floor, walls and ceiling."""
         room.own_floor_z_m = self.floor_z_m
         (x0, x1), (y0, y1) = self.x_m, self.y_m
+        end = x1 + (_CORRIDOR_M if room.niche is not None and room.niche.is_door else 0.0)
         x, y, z = (x0 + x1) / 2, (y0 + y1) / 2, self.floor_z_m + self.height_m / 2
-        room.panel(FLOOR, floor, (x, y, self.floor_z_m), (0, 0, 1), (x1 - x0, y1 - y0))
-        room.panel(CEILING, ceiling, (x, y, self.ceiling_z_m), (0, 0, -1), (x1 - x0, y1 - y0))
-        for middle, normal, width in (
-            ((x0, y, z), (1, 0, 0), y1 - y0),
-            ((x1, y, z), (-1, 0, 0), y1 - y0),
-            ((x, y0, z), (0, 1, 0), x1 - x0),
-            ((x, y1, z), (0, -1, 0), x1 - x0),
-        ):
-            room.panel(WALL, wall, middle, normal, (width, self.height_m))
+        room.panel(FLOOR, floor, ((x0 + end) / 2, y, self.floor_z_m), (0, 0, 1), (end - x0, y1 - y0))
+        room.panel(CEILING, ceiling, ((x0 + end) / 2, y, self.ceiling_z_m), (0, 0, -1), (end - x0, y1 - y0))
+        room.panel(WALL, wall, (x0, y, z), (1, 0, 0), (y1 - y0, self.height_m))
+        self.cover_wall(room, wall)
+        if end > x1:
+            room.panel(WALL, WHITE, (end, y, z), (-1, 0, 0), (y1 - y0, self.height_m))
+        room.panel(WALL, wall, (x, y0, z), (0, 1, 0), (x1 - x0, self.height_m))
+        room.panel(WALL, wall, (x, y1, z), (0, -1, 0), (x1 - x0, self.height_m))
+
+    def cover_wall(
+        self,
+        room: RoomBuilder,
+        material: Material,
+        *,
+        out_m: float = 0.0,
+        z_m: tuple[float, float] = (-math.inf, math.inf),
+    ) -> None:
+        """Covers the wall at +x between two heights, `out_m` before it [m].
+
+        Around a door, the wall has the look of the part of it that belongs to the door.
+        """
+        low, high = max(z_m[0], self.floor_z_m), min(z_m[1], self.ceiling_z_m)
+        runs = [(*self.y_m, low, high)]
+        niche = room.niche
+        if niche is not None and niche.is_door:
+            if out_m == 0.0:
+                material = niche.material
+                above = *room.niche_y_m, self.floor_z_m + niche.size_m[2], self.ceiling_z_m
+                runs = [*((*run, low, high) for run in room.beside_niche(*self.y_m)), above]
+            elif math.isinf(z_m[0]):
+                return
+            else:
+                runs = [(*room.beside_niche(*self.y_m)[-1], low, high)]
+        for start, end, bottom, upper in runs:
+            middle = (self.x_m[1] - out_m, (start + end) / 2, (bottom + upper) / 2)
+            room.panel(WALL, material, middle, (-1, 0, 0), (end - start, upper - bottom))
 
     def add_skirting(self, room: RoomBuilder, material: Material, *, height_m: float = 0.09) -> None:
         """Adds a skirting board along the two walls that cameras see most."""
         (x0, x1), (y0, y1), z = self.x_m, self.y_m, self.floor_z_m
-        room.box(FURNITURE, material, (x1 - 0.015, y0, z), (x1, y1, z + height_m))
+        for start, end in room.beside_niche(y0, y1):
+            room.box(FURNITURE, material, (x1 - 0.015, start, z), (x1, end, z + height_m))
         room.box(FURNITURE, material, (x0, y1 - 0.015, z), (x1, y1, z + height_m))
         room.box(FURNITURE, material, (x0, y0, z), (x0 + 0.015, y1, z + height_m))
 

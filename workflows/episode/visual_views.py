@@ -15,6 +15,7 @@ from unlatch.robots.models import model_path
 from unlatch.robots.robot import Robot
 from unlatch.simcore.cache import LRUCache
 from unlatch.simcore.geometry import Pose, rpy_from_matrix
+from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.attribute_views import AttributeView
@@ -37,7 +38,7 @@ from unlatch.tasks.layout import TABLE, sample_layout
 from unlatch.workflows.episode.assets import load_assets, with_derived_task
 from unlatch.workflows.episode.distractors import DISTRACTORS
 from unlatch.workflows.episode.furnished_rooms import build_kitchen, build_office, build_studio, build_workshop
-from unlatch.workflows.episode.room_parts import PLINTH, PREFIX, STEEL, Material, RoomBuilder, cover_plinth
+from unlatch.workflows.episode.room_parts import PLINTH, PREFIX, STEEL, Material, Niche, RoomBuilder, cover_plinth
 from unlatch.workflows.episode.scene import (
     OPENING_M,
     TABLE_CENTER_M,
@@ -62,6 +63,8 @@ SCENERY = "scenery"
 _MAX_ROOM = 1_000_000_000
 _MOUNT_M = 0.006
 _WIDEST_MOUNT_M = 0.45
+_ON_FLOOR_M = 0.05
+"""What stands on the floor is at most this far above it [m]."""
 _FLOATS_M = 0.01
 """A foot this far above the table does not stand on it [m]."""
 
@@ -116,15 +119,39 @@ def _build(scene: EpisodeScene, scenery: Scenery, seed: int) -> Light | None:
     if scenery is Scenery.random:
         kinds = list(_KINDS)
         scenery = kinds[int(rng.integers(len(kinds)))]
-    room = RoomBuilder(rng, floor_z_m=None if scene.stand is None else scene.stand.floor_z_m)
+    floor_z_m = None if scene.stand is None else scene.stand.floor_z_m
+    room = RoomBuilder(rng, floor_z_m=floor_z_m, niche=_find_niche(scene))
     light = _KINDS[scenery](room)
     _add_mounts(scene, room, STEEL)
     for body in scene.world.bodies.values():
         if body.semantic_class == PLINTH:
-            T_room_plinth = Pose.from_translation(-room.lift_m) @ body.root_pose()
+            T_room_plinth = room.T_world_room.inverse() @ body.root_pose()
             cover_plinth(room, body.visual_shapes[0].size, T_room_plinth)
     room.build(scene.world)
     return light
+
+
+def _find_niche(scene: EpisodeScene) -> Niche | None:
+    """Returns what a room is built around: the only object that is fixed to the floor before the stand of a robot."""
+    fixed = [item for item in scene.objects.values() if not item.free]
+    if scene.stand is None or len(fixed) != 1 or fixed[0].asset.can_move:
+        return None
+    asset, body = fixed[0].asset, fixed[0].body
+    base = asset.model.links[asset.model.root]
+    if not base.collisions:
+        return None
+    points = np.concatenate([shape.T_link_shape @ shape_mesh(shape).vertices for shape in base.collisions])
+    low, high = points.min(axis=0), points.max(axis=0)
+    depth, width, height = (high - low).tolist()
+    front = Pose.from_rpy((high[0], 0.5 * (low[1] + high[1]), low[2]), (0.0, 0.0, np.pi))
+    T_world_front = body.root_pose() @ front
+    if T_world_front.p[2] > scene.stand.floor_z_m + _ON_FLOOR_M:
+        return None
+    largest = max(base.visuals, key=lambda shape: float(np.prod(np.ptp(shape_mesh(shape).vertices, axis=0))))
+    colours = [shape.rgba[:3] for shape in body.visual_shapes if shape.link == body.links[body.root_link]]
+    rgb = min(colours, key=lambda colour: float(np.linalg.norm(np.subtract(colour, largest.rgba[:3]))))
+    look = Material(rgb, body.finish)
+    return Niche(T_world_front, (depth, width, height), asset.category, look)
 
 
 class RoomView(AttributeView):
@@ -210,7 +237,7 @@ _HAND_POINTS_M = ((0.0, 0.0, 0.0), (-0.12, 0.1, 0.0), (-0.12, -0.1, 0.0))
 """Points of a hand at its start: its fingertips, and both sides of its palm, tool frame [m]."""
 _PUT_DOWN_M = np.array([(x, y, z) for x in (0.35, 0.65) for y in (-0.2, 0.2) for z in (0.0, 0.25)])
 """Corners (8, 3) of the room in which free objects are put down, world frame [m]."""
-_OVER_PALM_M, _BEHIND_PALM_M = 0.038, 0.013
+_OVER_PALM_M, _BEHIND_PALM_M = 0.07, 0.06
 """Distance of a fitted camera from the side of the palm, and from its front, against the direction of the fingers."""
 _TIPS_AT = 0.52
 """Place of the fingertips in the picture of such a camera: 0 in its middle, 1 at its lower edge."""
@@ -277,7 +304,7 @@ def _task_points(cfg: EpisodeCfg) -> Array:
     """Returns points (K, 3) that a camera should see, world frame [m].
 
     They are those of the boxes around objects, before objects that open, around the hands at their start, and of the
-    part of the table in which free objects are put down.
+    part of the table in which free objects are put down, or of the stands.
     """
     points = []
     for arm in cfg.robot.arms:
@@ -292,6 +319,8 @@ def _task_points(cfg: EpisodeCfg) -> Array:
         stand = stand_range(filled.stand, cfg.robot)
         for _ in range(_FIT_LAYOUTS):
             layout = sample_layout(filled.task, assets, homes, rng, stand=stand)
+            if layout.stand is not None:
+                points += list(layout.stand.seen_corners)
             for name, asset in assets.items():
                 low, high = asset.bounds_obj
                 corners = [np.where(pick, high, low) for pick in np.ndindex(2, 2, 2)]

@@ -58,6 +58,8 @@ def whole_view(scene: EpisodeScene, *, aspect: float = 1.25) -> LookAtCamera:
     """
     arms = [scene.robot.body.link_pose(arm.base_link).p for arm in scene.robot.cfg.arms]
     points = [foot + np.array(offset) for foot in arms for offset in _ARM_POINTS_M]
+    if scene.stand is not None:
+        points += list(scene.stand.seen_corners)
     for item in scene.objects.values():
         boxes = np.array([item.body.link_aabb(link) for link in item.body.mounted_links])
         low, high = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
