@@ -138,7 +138,7 @@ def _find_niche(scene: EpisodeScene) -> Niche | None:
         return None
     asset, body = fixed[0].asset, fixed[0].body
     base = asset.model.links[asset.model.root]
-    if not base.collisions:
+    if not base.collisions or not base.visuals:
         return None
     points = np.concatenate([shape.T_link_shape @ shape_mesh(shape).vertices for shape in base.collisions])
     low, high = points.min(axis=0), points.max(axis=0)
@@ -148,8 +148,9 @@ def _find_niche(scene: EpisodeScene) -> Niche | None:
     if T_world_front.p[2] > scene.stand.floor_z_m + _ON_FLOOR_M:
         return None
     largest = max(base.visuals, key=lambda shape: float(np.prod(np.ptp(shape_mesh(shape).vertices, axis=0))))
+    own = largest.rgba or (1.0, 1.0, 1.0, 1.0)
     colours = [shape.rgba[:3] for shape in body.visual_shapes if shape.link == body.links[body.root_link]]
-    rgb = min(colours, key=lambda colour: float(np.linalg.norm(np.subtract(colour, largest.rgba[:3]))))
+    rgb = min(colours, key=lambda colour: float(np.linalg.norm(np.subtract(colour, own[:3]))))
     look = Material(rgb, body.finish)
     return Niche(T_world_front, (depth, width, height), asset.category, look)
 
