@@ -63,6 +63,8 @@ SCENERY = "scenery"
 _MAX_ROOM = 1_000_000_000
 _MOUNT_M = 0.006
 _WIDEST_MOUNT_M = 0.45
+_MOST_LIGHT_X = -1.4
+"""Largest x of the direction towards the light in a room that is built around an object, frame of the room."""
 _ON_FLOOR_M = 0.05
 """What stands on the floor is at most this far above it [m]."""
 _FLOATS_M = 0.01
@@ -122,6 +124,10 @@ def _build(scene: EpisodeScene, scenery: Scenery, seed: int) -> Light | None:
     floor_z_m = None if scene.stand is None else scene.stand.floor_z_m
     room = RoomBuilder(rng, floor_z_m=floor_z_m, niche=_find_niche(scene))
     light = _KINDS[scenery](room)
+    if room.niche is not None:  # it shines on the fronts: along them, shadows of handles would have steps
+        x, y, z = light.direction
+        direction = room.T_world_room.rotate(np.array([min(x, _MOST_LIGHT_X), y, z]))
+        light = replace(light, direction=tuple(direction.tolist()))
     _add_mounts(scene, room, STEEL)
     for body in scene.world.bodies.values():
         if body.semantic_class == PLINTH:
