@@ -125,16 +125,6 @@ class RobotStand:
         """Height of the floor in the world frame [m]."""
         return -self.height_m
 
-    @property
-    def seen_corners(self) -> Array:
-        """(K, 3) corners of its parts, of a rail only near the arm: what a picture should have in it [m]."""
-        parts = [box.bounds for box in self.boxes[1:]]
-        middle = parts[-1][:, 1].mean()
-        near = 0.5 * np.ptp(parts[-1][:, 1]) + _BEYOND_M
-        corners = np.array([np.where(pick, *bounds) for bounds in parts for pick in np.ndindex(2, 2, 2)])
-        corners[:, 1] = np.clip(corners[:, 1], middle - near, middle + near)
-        return corners
-
     def to_dict(self) -> dict[str, Any]:
         """Returns the stand as plain values, for the record."""
         return {

@@ -50,31 +50,14 @@ class DistractorsCfg:
         return self.most > 0
 
 
-MOST_CONTENTS = 12
-"""Largest number of things in one drawer or on one shelf."""
-
-
 @dataclass
-class ContentsCfg:
+class ContentsCfg(Ranged, where="contents"):
     """Number of things in each drawer and on each shelf behind a door; they are only visible."""
 
-    least: int = 0
-    """Least number of things."""
-    most: int = 0
+    least: Annotated[int, Range(0, 12)] = 0
+    """Least number of things, if `most` is not smaller."""
+    most: Annotated[int, Range(0, 12)] = 0
     """Largest number of things; 0: none."""
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.least <= self.most <= MOST_CONTENTS:
-            raise ConfigError(
-                f"contents.least={self.least} and most={self.most} are out of range. Expected 0 <= least <= most <= "
-                f"{MOST_CONTENTS}. Change them.",
-                key="contents.most",
-            )
-
-    @property
-    def active(self) -> bool:
-        """Whether there can be any."""
-        return self.most > 0
 
 
 @dataclass
@@ -219,7 +202,7 @@ class RandomizationCfg:
 
     @property
     def _draws_anything(self) -> bool:
-        return bool(self.rules) or self.perception.active or self.distractors.active or self.contents.active
+        return bool(self.rules) or self.perception.active or self.distractors.active or self.contents.most > 0
 
     @property
     def active(self) -> bool:
@@ -234,7 +217,7 @@ class RandomizationCfg:
             "rules": [vars(rule) for rule in self.rules] or None,
             "perception": self.perception.to_dict() if self.perception.active else None,
             "distractors": vars(self.distractors) if self.distractors.active else None,
-            "contents": vars(self.contents) if self.contents.active else None,
+            "contents": vars(self.contents) if self.contents.most else None,
             "from": self.source,
             "recorded": self.recorded,
         }

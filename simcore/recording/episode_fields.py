@@ -47,8 +47,7 @@ APPLIED_FIELDS: Table = {
             "distractors": optional([{str: object}], "Objects beside the scene in images.", SIMULATION),
             "contents": optional([{str: object}], "Objects in drawers and behind doors in images.", SIMULATION),
         },
-        "`rules` and `firings` that draw from the stream `visuals`, `distractors`: objects beside the scene, and "
-        "`contents`: objects in drawers and behind doors.",
+        "`rules` and `firings` that draw from the stream `visuals`, `distractors` and `contents`: objects in images.",
         SIMULATION,
     ),
 }

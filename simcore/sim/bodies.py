@@ -126,18 +126,6 @@ class JointInfo:
         return self.lower <= self.upper
 
 
-@dataclass(frozen=True)
-class Carrier:
-    """A link that carries scenery along."""
-
-    body: Body
-    """The body of the link."""
-    link: str
-    """Name of the link."""
-    T_link_root: Pose
-    """Pose of what it carries, in the frame of the link."""
-
-
 class Body:
     """One body of a world. Bullet reports centre-of-mass frames; they are converted here and nowhere else."""
 
@@ -164,9 +152,8 @@ class Body:
         given to Bullet, which does not report them."""
         self.surface: SurfaceMesh | None = None
         """The visible surface of scenery whose vertices were given to Bullet."""
-        self.carrier: Carrier | None = None
-        """The link that carries it, of scenery that follows one."""
-        self._carried_by: Pose | None = None
+        self.follow: Callable[[], None] = lambda: None
+        """Moves scenery that a link carries to where the link is."""
         self.sheet = False
         """Whether it is visible from its front alone and casts no shadow, as a panel is."""
         self.finish = Finish()
@@ -326,14 +313,6 @@ class Body:
         self.forget_state()
         # a pose that is read back is the written one: the way over the centre of mass would round it
         self._poses[ROOT] = (self.read_state().root[:7].tobytes(), T_world_root)
-
-    def follow(self) -> None:
-        """Moves it to where its carrier is now; nothing without one."""
-        if self.carrier is not None:
-            T_world_link = self.carrier.body.link_pose(self.carrier.link)
-            if T_world_link is not self._carried_by:  # a link that has not moved keeps its `Pose` object
-                self.set_root_pose(T_world_link @ self.carrier.T_link_root)
-                self._carried_by = T_world_link
 
     def link_pose(self, name: str) -> Pose:
         """`T_world_link` of a link's URDF frame.

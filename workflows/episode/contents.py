@@ -15,7 +15,7 @@ from unlatch.objects.procedural.item_looks import LOOKS
 from unlatch.objects.procedural.parameters import draw_one
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.randomization.config import ContentsCfg
-from unlatch.simcore.sim.bodies import Carrier
+from unlatch.simcore.sim.visuals.appearance import carry
 from unlatch.workflows.episode.distractors import MAX_INSTANCE, TRIES, show_thing
 from unlatch.workflows.episode.scene import EpisodeScene
 
@@ -75,7 +75,9 @@ def draw_contents(scene: EpisodeScene, cfg: ContentsCfg, rng: np.random.Generato
         for key, region in item.asset.regions.items():
             inside = region.kind is RegionKind.inside and item.asset.covers(region)
             if kinds and inside and (name, key) not in scene.regions and not _has_free_object(scene, name, region):
-                placed += _fill(name, key, region, kinds, int(rng.integers(cfg.least, cfg.most + 1)), rng)
+                placed += _fill(
+                    name, key, region, kinds, int(rng.integers(min(cfg.least, cfg.most), cfg.most + 1)), rng
+                )
     return placed
 
 
@@ -118,7 +120,7 @@ def show_contents(scene: EpisodeScene, contents: Sequence[Content]) -> None:
         T_link_thing = region.T_link_region @ content.T_region
         T_world = item.body.link_pose(region.link) @ T_link_thing
         for body in show_thing(scene, f"{CONTENTS}_{number}", content.shape, content.instance, T_world):
-            body.carrier = Carrier(item.body, region.link, T_link_thing)
+            carry(body, item.body, region.link, T_link_thing)
 
 
 def read_contents(content: Sequence[Mapping[str, Any]], where: str) -> list[Content]:

@@ -26,12 +26,14 @@ from unlatch.workflows.episode.room_parts import (
     WALL,
     WHITE,
     Material,
-    Rgb,
     RoomBuilder,
     Shell,
     WindowPlace,
     add_legs,
     cover_table,
+)
+from unlatch.workflows.episode.room_pictures import (
+    Rgb,
     draw_boards,
     draw_fabric,
     draw_holes,

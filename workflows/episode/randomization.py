@@ -446,7 +446,7 @@ class EpisodeRandomization:
             self._distractors = FreeTable(scene).draw(cfg, rng) if cfg.active else []
             inside = anew.cfg.contents
             self._contents = (
-                draw_contents(scene, inside, stream(anew.seed, f"visuals.{CONTENTS}")) if inside.active else []
+                draw_contents(scene, inside, stream(anew.seed, f"visuals.{CONTENTS}")) if inside.most else []
             )
         else:
             visuals, where = self.cfg.recorded.get("visuals", {}), "randomization.recorded.visuals"

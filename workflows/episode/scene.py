@@ -38,7 +38,6 @@ from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.scene import ArmModel
 from unlatch.tasks.layout import TABLE, Layout, plinth_name
 from unlatch.tasks.stand import GROUND, FixedBox, RobotStand, StandCfg, StandRange
-from unlatch.workflows.episode.stand_looks import STAND_CLASS, dress_stand
 
 _LIMIT_MARGIN_RAD = 0.03
 """Distance that plans keep from the ends of a joint's range [rad]."""
@@ -393,7 +392,7 @@ def build_scene(
     if layout.stand is not None:
         ground.semantic_class = "floor"
     for body in stand:
-        body.semantic_class = STAND_CLASS
+        body.semantic_class = "stand"
     urdf = drawn_model_path(robot_cfg) if world.visuals else model_path(robot_cfg)
     parts = [(name, assets[name].articulation.part(part)) for name, part in acted_on if part is not None]
     with_knobs = {name for name, part in parts if part.kind is PartKind.knob}  # it jumps if its contact points change
@@ -451,6 +450,8 @@ def build_scene(
     _add_sensors(scene, sensors, seed)
     built = EpisodeScene(world, scene, robot, objects, views, loads, monitor, tuple(fixtures), shown, layout.stand)
     if world.visuals and layout.stand is not None:
+        from unlatch.workflows.episode.stand_looks import dress_stand  # only pictures need it
+
         dress_stand(world, layout.stand)
     scene.update_state()
     return built

@@ -17,8 +17,6 @@ from unlatch.tasks.stand import FixedBox, RobotStand
 
 Rgb = tuple[float, float, float]
 
-STAND_CLASS = "stand"
-"""Class of stands in segmentation images."""
 _BEVEL_M = 0.006
 _BOLT_M, _BOLT_INSET_M = 0.012, 0.035
 """Radius of a bolt, and its distance from the edges of a plate [m]."""
@@ -71,7 +69,7 @@ def _rail(world: World, bed: FixedBox, head: FixedBox) -> Surface:
         body = add_surface(
             world, f"stand_{name}", surface, T_world_surface=T, rgba=(*rgb, 1.0), finish=FINISHES[finish]
         )
-        body.semantic_class = STAND_CLASS
+        body.semantic_class = world.bodies[bed.name].semantic_class
 
     guides = [block((a, -0.97, 0.7), (b, 0.97, 0.86)) for a, b in ((-0.72, -0.54), (0.54, 0.72))]
     add("guides", _STEEL, "brushed_metal", *guides)

@@ -35,6 +35,7 @@ from unlatch.simcore.sim.visuals.pictures import framing_camera
 from unlatch.simcore.sim.visuals.visual_shapes import Light
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.tasks.layout import TABLE, sample_layout
+from unlatch.tasks.stand import RobotStand
 from unlatch.workflows.episode.assets import load_assets, with_derived_task
 from unlatch.workflows.episode.distractors import DISTRACTORS
 from unlatch.workflows.episode.furnished_rooms import build_kitchen, build_office, build_studio, build_workshop
@@ -248,6 +249,8 @@ _OVER_PALM_M, _BEHIND_PALM_M = 0.07, 0.06
 """Distance of a fitted camera from the side of the palm, and from its front, against the direction of the fingers."""
 _TIPS_AT = 0.52
 """Place of the fingertips in the picture of such a camera: 0 in its middle, 1 at its lower edge."""
+_RAIL_M = 0.3
+"""How far a rail is seen on both sides of the arm [m]."""
 _fitted: LRUCache[list[SensorCfg]] = LRUCache(8)
 
 
@@ -327,7 +330,7 @@ def _task_points(cfg: EpisodeCfg) -> Array:
         for _ in range(_FIT_LAYOUTS):
             layout = sample_layout(filled.task, assets, homes, rng, stand=stand)
             if layout.stand is not None:
-                points += list(layout.stand.seen_corners)
+                points += list(seen_corners(layout.stand))
             for name, asset in assets.items():
                 low, high = asset.bounds_obj
                 corners = [np.where(pick, high, low) for pick in np.ndindex(2, 2, 2)]
@@ -339,6 +342,15 @@ def _task_points(cfg: EpisodeCfg) -> Array:
                     middle = box.mean(axis=0)
                     points.append(np.array([box[:, 0].min() - OPENING_M, middle[1], box[:, 2].min()]))
     return np.array(points)
+
+
+def seen_corners(stand: RobotStand) -> Array:
+    """Returns corners (K, 3) of a stand that a picture should show, of a rail only those near the arm [m]."""
+    parts = [box.bounds for box in stand.boxes[1:]]
+    low, high = parts[-1][:, 1] + np.array([-_RAIL_M, _RAIL_M])
+    corners = np.array([np.where(pick, *bounds) for bounds in parts for pick in np.ndindex(2, 2, 2)])
+    corners[:, 1] = np.clip(corners[:, 1], low, high)
+    return corners
 
 
 def _rounded(point: Sequence[float] | Array) -> list[float]:
