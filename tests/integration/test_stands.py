@@ -125,6 +125,23 @@ def test_a_room_is_turned_to_what_stands_on_the_floor() -> None:
                 assert not inside.any(), body.name
 
 
+def test_a_rail_has_guides_and_a_carriage_inside_of_its_box() -> None:
+    cfg = unlatch.load("open_kitchen_cabinet", "scenery=none", "~skills.0", seed=3)
+    with World(cfg.world, visuals=True) as world, BulletCollisionChecker() as checker:
+        episode = Episode(cfg, 0, world, checker)
+        episode.reset()
+        assert episode.scene.stand is not None
+        bed = next(box for box in episode.scene.stand.boxes if box.name == "stand_bed")
+        for name in ("stand_guides", "stand_carriage", "stand_stops"):
+            body = world.scenery[name]
+            assert body.surface is not None
+            points = body.root_pose() @ body.surface.mesh.vertices
+            assert (points > bed.bounds[0] - 1e-9).all(), name
+            assert (points < bed.bounds[1] + 1e-9).all(), name
+        low, high = world.bodies["stand_bed"].aabb()
+        np.testing.assert_allclose([low, high], bed.bounds, atol=2e-3)
+
+
 def test_the_wall_around_a_door_is_that_of_the_room() -> None:
     cfg = unlatch.load("open_room_door", "scenery=office", "~skills.0", seed=3)
     with World(cfg.world, visuals=True) as world, BulletCollisionChecker() as checker:

@@ -449,10 +449,6 @@ def build_scene(
         scene.add_contact_view(each)
     _add_sensors(scene, sensors, seed)
     built = EpisodeScene(world, scene, robot, objects, views, loads, monitor, tuple(fixtures), shown, layout.stand)
-    if world.visuals and layout.stand is not None:
-        from unlatch.workflows.episode.stand_looks import dress_stand  # only pictures need it
-
-        dress_stand(world, layout.stand)
     scene.update_state()
     return built
 

@@ -28,8 +28,10 @@ _GREY: Rgb = (0.33, 0.35, 0.38)
 def dress_stand(world: World, stand: RobotStand) -> None:
     """Gives the boxes of a stand the look of what they are, in a world with visual shapes; colliders stay.
 
-    A rail is a beam with two guides, on which a carriage bears the column.
+    A rail is a beam with two guides, on which a carriage bears the column. A stand that has its look keeps it.
     """
+    if world.bodies[stand.boxes[-1].name].surface is not None:
+        return
     for box in stand.boxes[1:]:
         half = 0.5 * np.array(box.size_m)
         name = box.name.removeprefix("stand_")

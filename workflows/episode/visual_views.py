@@ -50,6 +50,7 @@ from unlatch.workflows.episode.scene import (
     kinematics_of,
     stand_range,
 )
+from unlatch.workflows.episode.stand_looks import dress_stand
 
 Array = np.ndarray
 
@@ -87,6 +88,8 @@ class Room:
         """Builds the room, if another one or none is there, and sets the light; nothing without visual shapes."""
         wanted = (Scenery.random, self.number) if self.number else (self._scenery, self._seed)
         world = self._scene.world
+        if world.visuals and self._scene.stand is not None:
+            dress_stand(world, self._scene.stand)
         if not world.visuals or wanted == self._shown:
             return
         self._shown = wanted
