@@ -81,6 +81,8 @@ _BEHIND_M = 0.02
 """Space between the back of an object and the wall [m]."""
 _BEFORE_WALL_M = 0.0125
 """How far the frame of a door stands before the wall [m]."""
+_OVER_M = 0.006
+"""How far the wall covers the bevelled edges of the part of it that belongs to a door [m]."""
 _CORRIDOR_M = 1.6
 """Depth of what is behind a door [m]."""
 
@@ -366,8 +368,8 @@ class Shell:
         if niche is not None and niche.is_door:
             if out_m == 0.0:
                 material = niche.material
-                above = *room.niche_y_m, self.floor_z_m + niche.size_m[2], self.ceiling_z_m
-                runs = [*((*run, low, high) for run in room.beside_niche(*self.y_m)), above]
+                above = *room.niche_y_m, self.floor_z_m + niche.size_m[2] - _OVER_M, self.ceiling_z_m
+                runs = [*((*run, low, high) for run in room.beside_niche(*self.y_m, apart_m=-_OVER_M)), above]
             elif math.isinf(z_m[0]):
                 return
             else:

@@ -148,7 +148,7 @@ def _find_niche(scene: EpisodeScene) -> Niche | None:
         return None
     asset, body = fixed[0].asset, fixed[0].body
     base = asset.model.links[asset.model.root]
-    if not base.collisions or not base.visuals:
+    if not base.collisions:
         return None
     points = np.concatenate([shape.T_link_shape @ shape_mesh(shape).vertices for shape in base.collisions])
     low, high = points.min(axis=0), points.max(axis=0)
@@ -157,11 +157,13 @@ def _find_niche(scene: EpisodeScene) -> Niche | None:
     T_world_front = body.root_pose() @ front
     if T_world_front.p[2] > scene.stand.floor_z_m + _ON_FLOOR_M:
         return None
-    largest = max(base.visuals, key=lambda shape: float(np.prod(np.ptp(shape_mesh(shape).vertices, axis=0))))
-    own = largest.rgba or (1.0, 1.0, 1.0, 1.0)
-    colours = [shape.rgba[:3] for shape in body.visual_shapes if shape.link == body.links[body.root_link]]
-    rgb = min(colours, key=lambda colour: float(np.linalg.norm(np.subtract(colour, own[:3]))))
-    look = Material(rgb, body.finish)
+    drawn = read_urdf(asset.drawn_urdf()).links[asset.model.root].visuals
+    largest = max(drawn, key=lambda shape: float(np.prod(np.ptp(shape_mesh(shape).vertices, axis=0))), default=None)
+    look = (
+        Material(finish=body.finish)
+        if largest is None or largest.rgba is None
+        else Material(largest.rgba[:3], body.finish)
+    )
     return Niche(T_world_front, (depth, width, height), asset.category, look)
 
 
