@@ -252,8 +252,8 @@ _PUT_DOWN_M = np.array([(x, y, z) for x in (0.35, 0.65) for y in (-0.2, 0.2) for
 """Corners (8, 3) of the room in which free objects are put down, world frame [m]."""
 _OVER_PALM_M, _BEHIND_PALM_M = 0.07, 0.06
 """Distance of a fitted camera from the side of the palm, and from its front, against the direction of the fingers."""
-_TIPS_AT = 0.52
-"""Place of the fingertips in the picture of such a camera: 0 in its middle, 1 at its lower edge."""
+_TIPS_AT = (0.52, 0.82)
+"""Highest and lowest place of the fingertips in the picture of such a camera: 0 in its middle, 1 at its lower edge."""
 _RAIL_M = 0.3
 """How far a rail is seen on both sides of the arm [m]."""
 _fitted: LRUCache[list[SensorCfg]] = LRUCache(8)
@@ -306,7 +306,8 @@ def _mount_on_hand(cfg: EpisodeCfg, half_rad: float) -> dict[str, Any]:
     over_m, along_m = side_m + _OVER_PALM_M, front_m - _BEHIND_PALM_M
     to_palm = np.arctan2(over_m - side_m, front_m - along_m)
     to_tips = np.arctan2(over_m, hand.tip_m - along_m)
-    turned = min(to_palm - half_rad, to_tips - np.arctan(_TIPS_AT * np.tan(half_rad)))
+    high, low = (to_tips - np.arctan(place * np.tan(half_rad)) for place in _TIPS_AT)
+    turned = float(np.clip(to_palm - half_rad, low, high))
     z = np.array([np.cos(turned), 0.0, np.sin(turned)])  # tool frame: x along the fingers, the camera at negative z
     x = np.array([0.0, 1.0, 0.0])
     T_tool_camera = Pose(np.column_stack([x, np.cross(z, x), z]), np.array([along_m, 0.0, -over_m]))
