@@ -28,15 +28,18 @@ from unlatch.workflows.viewing.scene_picture import RecordedWorld, open_record
 
 EPISODES = {
     "microwave": (Scenery.kitchen, ["task=open_microwave", "robot=ur5e"]),
-    "book": (Scenery.office, ["task=book_into_box"]),
+    "refrigerator": (Scenery.kitchen, ["task=open_tall_refrigerator"]),
     "drawer": (Scenery.kitchen, ["task=store_in_drawer"]),
     "wheel": (Scenery.workshop, ["task=turn_hand_wheel"]),
     "carton": (Scenery.workshop, ["task=close_carton_both", "robot=dual_panda"]),
-    "bin": (Scenery.office, ["task=trash_into_can"]),
+    "door": (Scenery.office, ["task=open_room_door"]),
 }
 """The room of each tile, and what is collected for it."""
-THINGS = ("randomization.distractors.least=3", "randomization.distractors.most=7")
-"""Everyday things on the table that are in no one's way."""
+THINGS = (
+    *("randomization.distractors.least=3", "randomization.distractors.most=7"),
+    *("randomization.contents.least=1", "randomization.contents.most=3"),
+)
+"""Everyday things on the table that are in no one's way, in drawers and behind doors."""
 COLUMNS, TILE_PX, CAPTION_PX = 3, (256, 216), 20
 FRAMES, LAST_FRAMES, FRAME_MS = 66, 8, 90
 MARGIN = 1.04

@@ -27,6 +27,8 @@ SKY_M = 0.4
 _CELLS = 72
 """Largest number of grid points along a side of the object."""
 _LEAST_CELL_M = 0.004
+_WALL_CELL_M, _MOST_CELLS = 0.006, 200
+"""Width of a cell, and largest number of them, of the grid in which thin walls of wide drawers are found [m]."""
 _BESIDE_M = 0.03
 """A wall stands at most this far from the floor that it borders [m] ..."""
 _BESIDE_SHARE = 0.3
@@ -60,7 +62,7 @@ def find_regions(model: UrdfModel, articulation: Articulation) -> dict[str, Regi
     name of its part.
     """
     solids = Solids(model)
-    columns = _measure_columns(model, solids, articulation)
+    columns = _measure_columns(model, solids, articulation, cell_m=_LEAST_CELL_M)
     if columns is None:
         return {}
     body = rigid_links(model, model.root)
@@ -68,16 +70,15 @@ def find_regions(model: UrdfModel, articulation: Articulation) -> dict[str, Regi
     insides = [region for region in found if region.kind is RegionKind.inside]
     tops = [region for region in found if region.kind is RegionKind.surface]
     named = {**_number("inside", insides), **_number("top", tops)}
-    for name, part in articulation.parts.items():
-        if part.kind is PartKind.slider:
-            group = rigid_links(model, part.link)
-            own = _select(columns, [link in group for link in columns.links])
-            drawers = [
-                region
-                for region in _find_in_group(own, group, articulation, part=name)
-                if region.kind is RegionKind.inside and region.opening is RegionOpening.above
-            ]
-            named.update(_number(name, drawers[:1]))
+    sliders = [name for name, part in articulation.parts.items() if part.kind is PartKind.slider]
+    for name in sliders:
+        named.update(_find_in_drawer(columns, model, articulation, name))
+    missing = [name for name in sliders if name not in named]
+    if missing and len(columns.x) > 1 and float(columns.x[1] - columns.x[0]) > _WALL_CELL_M:
+        fine = _measure_columns(model, solids, articulation, cell_m=_WALL_CELL_M, most_cells=_MOST_CELLS)
+        if fine is not None:
+            for name in missing:
+                named.update(_find_in_drawer(fine, model, articulation, name))
     poses = {link: model.link_pose(link, articulation.closed_positions()) for link in model.links}
     return {
         name: replace(region, T_link_region=poses[region.link].inverse() @ region.T_link_region)
@@ -85,12 +86,27 @@ def find_regions(model: UrdfModel, articulation: Articulation) -> dict[str, Regi
     }
 
 
+def _find_in_drawer(columns: _Columns, model: UrdfModel, articulation: Articulation, name: str) -> dict[str, Region]:
+    """Returns the inside of a drawer by the name of its part; empty if there is none."""
+    group = rigid_links(model, articulation.part(name).link)
+    own = _select(columns, [link in group for link in columns.links])
+    drawers = [
+        region
+        for region in _find_in_group(own, group, articulation, part=name)
+        if region.kind is RegionKind.inside and region.opening is RegionOpening.above
+    ]
+    return _number(name, drawers[:1])
+
+
 def _number(name: str, regions: Sequence[Region]) -> dict[str, Region]:
     ordered = sorted(regions, key=lambda region: -float(np.prod(region.size)))
     return {name if index == 0 else f"{name}_{index + 1}": region for index, region in enumerate(ordered)}
 
 
-def _measure_columns(model: UrdfModel, solids: Solids, articulation: Articulation) -> _Columns | None:
+def _measure_columns(
+    model: UrdfModel, solids: Solids, articulation: Articulation, *, cell_m: float, most_cells: int = _CELLS
+) -> _Columns | None:
+    """Measures columns that are `cell_m` apart, or farther where there would be too many along a side."""
     closed = articulation.closed_positions()
     pieces = [
         (link, pose @ solid.vertices, solid.normals @ pose.R.T, solid.offsets + solid.normals @ pose.R.T @ pose.p)
@@ -102,7 +118,7 @@ def _measure_columns(model: UrdfModel, solids: Solids, articulation: Articulatio
         return None
     corners = np.concatenate([vertices for _, vertices, _, _ in pieces])
     low, high = corners.min(axis=0), corners.max(axis=0)
-    cell = max(_LEAST_CELL_M, float((high - low)[:2].max()) / _CELLS)
+    cell = max(cell_m, float((high - low)[:2].max()) / most_cells)
     x, y = (low[axis] + cell * (0.5 + np.arange(max(1, int((high - low)[axis] / cell)))) for axis in (0, 1))
     grid = np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1)  # (X, Y, 2)
     bottoms, tops = [], []

@@ -51,6 +51,16 @@ class DistractorsCfg:
 
 
 @dataclass
+class ContentsCfg(Ranged, where="contents"):
+    """Number of things in each drawer and on each shelf behind a door; they are only visible."""
+
+    least: Annotated[int, Range(0, 12)] = 0
+    """Least number of things, if `most` is not smaller."""
+    most: Annotated[int, Range(0, 12)] = 0
+    """Largest number of things; 0: none."""
+
+
+@dataclass
 class PerceptionCfg(Ranged, where="perception"):
     """Standard deviations of the pose estimate errors of every object; success is judged on the true poses."""
 
@@ -175,6 +185,8 @@ class RandomizationCfg:
     """Errors of the planner's pose estimates."""
     distractors: DistractorsCfg = field(default_factory=DistractorsCfg)
     """Visible bodies without physics."""
+    contents: ContentsCfg = field(default_factory=ContentsCfg)
+    """Visible things in drawers and behind doors."""
     source: str | None = field(default=None, metadata={"key": "from"})
     """An episode (DATA:NUMBER or its folder) whose recorded values are applied in place of drawn ones."""
     recorded: Any = None
@@ -190,7 +202,7 @@ class RandomizationCfg:
 
     @property
     def _draws_anything(self) -> bool:
-        return bool(self.rules) or self.perception.active or self.distractors.active
+        return bool(self.rules) or self.perception.active or self.distractors.active or self.contents.most > 0
 
     @property
     def active(self) -> bool:
@@ -205,6 +217,7 @@ class RandomizationCfg:
             "rules": [vars(rule) for rule in self.rules] or None,
             "perception": self.perception.to_dict() if self.perception.active else None,
             "distractors": vars(self.distractors) if self.distractors.active else None,
+            "contents": vars(self.contents) if self.contents.most else None,
             "from": self.source,
             "recorded": self.recorded,
         }
@@ -216,6 +229,6 @@ class VisualDraw:
     """Visual rules that are drawn anew for a recorded episode, in place of its recorded visuals."""
 
     cfg: RandomizationCfg
-    """A randomization; only its visual rules and distractors are used."""
+    """A randomization; only its visual rules, distractors and contents are used."""
     seed: int
     """Seed of the draws; the seed of the episode gives the same draws as the episode itself."""

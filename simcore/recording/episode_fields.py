@@ -45,8 +45,9 @@ APPLIED_FIELDS: Table = {
         {
             **_LAYER_FIELDS,
             "distractors": optional([{str: object}], "Objects beside the scene in images.", SIMULATION),
+            "contents": optional([{str: object}], "Objects in drawers and behind doors in images.", SIMULATION),
         },
-        "`rules` and `firings` that draw from the stream `visuals`, and `distractors`: objects beside the scene.",
+        "`rules` and `firings` that draw from the stream `visuals`, `distractors` and `contents`: objects in images.",
         SIMULATION,
     ),
 }

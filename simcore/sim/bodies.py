@@ -152,6 +152,8 @@ class Body:
         given to Bullet, which does not report them."""
         self.surface: SurfaceMesh | None = None
         """The visible surface of scenery whose vertices were given to Bullet."""
+        self.follow: Callable[[], None] = lambda: None
+        """Moves scenery that a link carries to where the link is."""
         self.sheet = False
         """Whether it is visible from its front alone and casts no shadow, as a panel is."""
         self.finish = Finish()

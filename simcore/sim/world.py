@@ -455,7 +455,9 @@ class World:
         return self.steps if self.shown_step is None else self.shown_step
 
     def seen_bodies(self) -> list[Body]:
-        """Returns all bodies that may be in an image: bodies, then scenery."""
+        """Returns all bodies that may be in an image: bodies, then scenery, which follows its carriers first."""
+        for body in self.scenery.values():
+            body.follow()
         return [*self.bodies.values(), *self.scenery.values()]
 
     def name_of(self, body_id: int) -> str:

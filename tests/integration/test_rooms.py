@@ -15,7 +15,7 @@ from unlatch.simcore.sim.renderers.software import SoftwareRenderer
 from unlatch.simcore.sim.visuals.pictures import link_labels, require_visuals, visible_links
 from unlatch.simcore.sim.visuals.visual_shapes import Light
 from unlatch.simcore.sim.world import World
-from unlatch.workflows.episode import room_parts as pictures
+from unlatch.workflows.episode import room_pictures as pictures
 from unlatch.workflows.episode.visual_views import Room
 from unlatch.workflows.runs.loading import load
 from unlatch.workflows.runs.runner import EpisodeRunner

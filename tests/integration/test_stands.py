@@ -100,10 +100,70 @@ def test_objects_and_rooms_stand_on_the_floor_below_the_stand(shown: Episode) ->
     assert not any(body.semantic_class in ("table", "robot_mount") for body in world.scenery.values())
 
 
+def test_a_room_is_turned_to_what_stands_on_the_floor() -> None:
+    """The wall is behind the object and parallel to it, and no unit of the kitchen reaches into it."""
+    cfg = unlatch.load("open_tall_refrigerator", "scenery=kitchen", "~skills.0", seed=3)
+    with World(cfg.world, visuals=True) as world, BulletCollisionChecker() as checker:
+        episode = Episode(cfg, 0, world, checker)
+        episode.reset()
+        scene = episode.scene
+        fridge = scene.objects["tall_refrigerator"]
+        T_object_world = fridge.body.root_pose().inverse()
+        low, high = fridge.asset.bounds_obj
+        walls = [body for body in world.scenery.values() if body.semantic_class == "wall" and body.surface is not None]
+        points = [T_object_world @ body.root_pose() @ body.surface.mesh.vertices for body in walls]
+        behind = [each[:, 0] for each in points if np.ptp(each[:, 0]) < 1e-6 and each[0, 0] < low[0]]
+        assert behind
+        assert max(float(each[0]) for each in behind) == pytest.approx(low[0] - 0.02, abs=0.01)
+        for body in world.scenery.values():
+            if body.semantic_class == "furniture" and body.surface is not None:
+                corners = (T_object_world @ body.root_pose() @ body.surface.mesh.triangles.reshape(-1, 3)).reshape(
+                    -1, 3, 3
+                )
+                middles = corners.mean(axis=1)
+                inside = ((middles > low + 0.03) & (middles < high - 0.08)).all(axis=1)
+                assert not inside.any(), body.name
+
+
+def test_a_rail_has_guides_and_a_carriage_inside_of_its_box() -> None:
+    cfg = unlatch.load("open_kitchen_cabinet", "scenery=none", "~skills.0", seed=3)
+    with World(cfg.world, visuals=True) as world, BulletCollisionChecker() as checker:
+        episode = Episode(cfg, 0, world, checker)
+        episode.reset()
+        assert episode.scene.stand is not None
+        bed = next(box for box in episode.scene.stand.boxes if box.name == "stand_bed")
+        for name in ("stand_guides", "stand_carriage", "stand_stops"):
+            body = world.scenery[name]
+            assert body.surface is not None
+            points = body.root_pose() @ body.surface.mesh.vertices
+            assert (points > bed.bounds[0] - 1e-9).all(), name
+            assert (points < bed.bounds[1] + 1e-9).all(), name
+        low, high = world.bodies["stand_bed"].aabb()
+        np.testing.assert_allclose([low, high], bed.bounds, atol=2e-3)
+
+
+def test_the_wall_around_a_door_is_that_of_the_room() -> None:
+    cfg = unlatch.load("open_room_door", "scenery=office", "~skills.0", seed=3)
+    with World(cfg.world, visuals=True) as world, BulletCollisionChecker() as checker:
+        episode = Episode(cfg, 0, world, checker)
+        episode.reset()
+        scene = episode.scene
+        door = scene.objects["room_door"]
+        low, high = door.asset.bounds_obj
+        T_door_world = door.body.root_pose().inverse()
+        for body in world.scenery.values():
+            if body.semantic_class != "wall" or body.surface is None:
+                continue
+            corners = T_door_world @ body.root_pose() @ body.surface.mesh.vertices
+            if np.ptp(corners[:, 0]) < 1e-6 and low[0] < corners[0, 0] < high[0]:  # before or beside the door
+                beside = corners[:, 1].min() > high[1] - 0.01 or corners[:, 1].max() < low[1] + 0.01
+                assert beside or corners[:, 2].min() > high[2] - 0.01, body.name
+
+
 def test_the_cover_of_a_plinth_is_where_the_plinth_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The room is built at its own height, and then moved by `lift_m`."""
+    """The room is built in a frame of its own, and then moved."""
     covered = []
-    monkeypatch.setattr(visual_views, "cover_plinth", lambda room, _, T: covered.append(T.p + room.lift_m))
+    monkeypatch.setattr(visual_views, "cover_plinth", lambda room, _, T: covered.append((room.T_world_room @ T).p))
     cfg = unlatch.load("drawer_by_held_button", "stand=pedestal", "scenery=kitchen", "~skills.0", seed=3)
     with World(cfg.world, visuals=True) as world, BulletCollisionChecker() as checker:
         Episode(cfg, 0, world, checker).reset()

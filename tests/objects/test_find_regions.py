@@ -42,6 +42,12 @@ def test_the_space_of_a_container_is_free_and_names_its_part(category, region, o
         assert solids.meets(box, T_root_region, closed, only=found.link), "nothing carries what stands there"
 
 
+def test_a_wide_drawer_with_thin_walls_has_a_space():
+    for instance in range(4):
+        asset = generated("wardrobe", instance)
+        assert set(asset.articulation.parts) <= set(asset.regions), instance
+
+
 def test_a_stated_region_is_read_back_and_takes_the_place_of_found_ones():
     asset = generated("drawer")
     region, stated = asset.region("drawer").to_dict(), asset.articulation.to_dict()

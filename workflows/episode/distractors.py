@@ -144,7 +144,9 @@ def show_distractors(
 ) -> list[list[Body]]:
     """Adds distractors to a world with visuals; returns the bodies of each, one for each material."""
     return [
-        _show_solid(scene, number, item, textures) if item.shape in SOLIDS else _show_thing(scene, number, item)
+        _show_solid(scene, number, item, textures)
+        if item.shape in SOLIDS
+        else show_thing(scene, f"{DISTRACTOR_CLASS}_{number}", item.shape, item.instance, item.T_world)
         for number, item in enumerate(distractors)
     ]
 
@@ -166,15 +168,24 @@ def _show_solid(scene: EpisodeScene, number: int, item: Distractor, textures: Te
     return [body]
 
 
-def _show_thing(scene: EpisodeScene, number: int, item: Distractor) -> list[Body]:
-    generate = GENERATORS.load(item.shape)
-    rng = stream(item.instance, f"assets.procedural.{item.shape}.looks")  # as the object of that seed is drawn
+def show_thing(scene: EpisodeScene, name: str, shape: str, instance: int, T_world: Pose) -> list[Body]:
+    """Adds a thing to a world with visuals; returns its bodies, one for each material.
+
+    Args:
+        scene: The scene.
+        name: Name of its first body.
+        shape: A category of things to carry.
+        instance: Its seed.
+        T_world: Pose of its underside.
+    """
+    generate = GENERATORS.load(shape)
+    rng = stream(instance, f"assets.procedural.{shape}.looks")  # as the object of that seed is drawn
     bodies = []
-    for place, piece in enumerate(draw_look(item.shape, generate(item.instance).parameters, rng)):
+    for place, piece in enumerate(draw_look(shape, generate(instance).parameters, rng)):
         picture = None
         if piece.picture is not None:
-            name = f"thing-{item.shape}-{item.instance}-{place}"
-            picture = scratch_files(name, {_PICTURE: piece.picture.png()}) / _PICTURE
+            folder = f"thing-{shape}-{instance}-{place}"
+            picture = scratch_files(folder, {_PICTURE: piece.picture.png()}) / _PICTURE
         mesh = piece.surface.textured()
         surface = SurfaceMesh(
             TriangleMesh(mesh.vertices, mesh.faces),
@@ -183,9 +194,9 @@ def _show_thing(scene: EpisodeScene, number: int, item: Distractor) -> list[Body
         )
         body = add_surface(
             scene.world,
-            f"{DISTRACTOR_CLASS}_{number}" + (f"_{place}" if place else ""),
+            name + (f"_{place}" if place else ""),
             surface,
-            T_world_surface=item.T_world,
+            T_world_surface=T_world,
             rgba=(*((1.0, 1.0, 1.0) if picture else piece.rgb), 1.0),
             finish=FINISHES[piece.finish],
             picture=picture,

@@ -26,12 +26,14 @@ from unlatch.workflows.episode.room_parts import (
     WALL,
     WHITE,
     Material,
-    Rgb,
     RoomBuilder,
     Shell,
     WindowPlace,
     add_legs,
     cover_table,
+)
+from unlatch.workflows.episode.room_pictures import (
+    Rgb,
     draw_boards,
     draw_fabric,
     draw_holes,
@@ -65,14 +67,29 @@ def build_studio(room: RoomBuilder) -> Light:
     return Light(direction=(-1.0, -0.5, 2.4), ambient=0.6, diffuse=0.36)
 
 
-def _draw_shell(room: RoomBuilder, floor_z_m: float, height_m: float = 2.6) -> tuple[Shell, bool, float]:
-    """Draws a shell, whether its walls at +x and +y change roles, and where to mirror what stands along the first."""
+_BESIDE_M = 3.0
+"""Space on the right of what a room is built around: a camera looks along it [m]."""
+
+
+def _draw_shell(
+    room: RoomBuilder, floor_z_m: float, height_m: float = 2.6, *, niche_y_m: float, least_depth_m: float = 0.0
+) -> tuple[Shell, bool, float]:
+    """Draws a shell, whether its walls at +x and +y change roles, and where to mirror what stands along the first.
+
+    `niche_y_m` and `least_depth_m` are those of `RoomBuilder.place_niche`.
+    """
     rng = room.rng
     far_x, far_y = float(rng.uniform(2.3, 2.9)), float(rng.uniform(2.2, 2.8))
     shell = Shell(floor_z_m, (-2.3, far_x), (-2.7, far_y), height_m)
     turned = bool(rng.random() < 0.5)
     (y0, y1) = shell.turned.y_m if turned else shell.y_m
-    return shell, turned, y0 + y1 if rng.random() < 0.5 else math.nan
+    mirror = y0 + y1 if rng.random() < 0.5 else math.nan
+    if room.niche is None:
+        return shell, turned, mirror
+    # what the room is built around stands at the wall at +x, at the right end of the furniture or between it
+    room.place_niche(far_x, high_y_m=niche_y_m, least_depth_m=least_depth_m)
+    low = room.niche_y_m[0] - _BESIDE_M
+    return Shell(floor_z_m, (-2.3, far_x), (low, far_y), height_m), False, math.nan
 
 
 KITCHEN_FLOOR_Z_M = -0.9
@@ -94,10 +111,40 @@ _TILES: tuple[Rgb, ...] = ((0.90, 0.90, 0.88), (0.72, 0.80, 0.80), (0.84, 0.80, 
 _WALLS: tuple[Rgb, ...] = ((0.90, 0.88, 0.84), (0.86, 0.88, 0.88), (0.88, 0.84, 0.76))
 
 
+_UNIT_M = 0.6
+"""Depth and width of a base unit [m]."""
+_TOP_M = 0.04
+"""Thickness of a worktop [m]."""
+_KITCHEN_NICHE_Y_M = {False: 0.35, True: -1.36}
+"""Higher side of what stands between the units, and of a door [m]."""
+_UNDER_WORKTOPS = ("kitchen_dishwasher", "dishwasher", "washing_machine")
+"""Categories over which the worktop goes on."""
+_FLUSH_M = (0.7, 1.0)
+"""Heights of what has its top at that of the worktops beside it [m]."""
+
+
+def _kitchen_floor(room: RoomBuilder) -> float:
+    """Returns the height of the floor below the worktops: they are as high as what stands between them [m]."""
+    niche = room.niche
+    if niche is None or not _FLUSH_M[0] < niche.size_m[2] < _FLUSH_M[1]:
+        return KITCHEN_FLOOR_Z_M
+    return -niche.size_m[2] - (_TOP_M + _GAP_M if niche.category in _UNDER_WORKTOPS else 0.0)
+
+
+_GAP_M = 0.004
+"""Space between an appliance and the units beside it [m]."""
+
+
 def build_kitchen(room: RoomBuilder) -> Light:
     """Adds a kitchen; returns its light."""
-    rng = room.rng
-    shell, turned, mirror = _draw_shell(room, KITCHEN_FLOOR_Z_M)
+    rng, niche = room.rng, room.niche
+    at_door = niche is not None and niche.is_door
+    shell, turned, mirror = _draw_shell(
+        room,
+        _kitchen_floor(room),
+        niche_y_m=_KITCHEN_NICHE_Y_M[at_door],
+        least_depth_m=0.0 if at_door else _UNIT_M,
+    )
     wood = draw_one(rng, _WOODS)
     if rng.random() < 0.6:
         floor = Material(
@@ -173,8 +220,9 @@ def _add_island(room: RoomBuilder, front: Material) -> None:
 def _add_side_units(room: RoomBuilder, shell: Shell, front: Material, top: Material) -> None:
     """Adds low units with a worktop below the window at +y."""
     y1, x0, x1 = shell.y_m[1], -1.5, shell.x_m[1] - 0.62
-    y0, low = y1 - 0.55, KITCHEN_FLOOR_Z_M + 0.1
-    room.box(FURNITURE, BLACK, (x0, y0 + 0.06, KITCHEN_FLOOR_Z_M), (x1, y1, low))
+    y0, floor_z = y1 - 0.55, shell.floor_z_m
+    low = floor_z + 0.1
+    room.box(FURNITURE, BLACK, (x0, y0 + 0.06, floor_z), (x1, y1, low))
     room.box(FURNITURE, front, (x0, y0 + 0.018, low), (x1, y1, -0.04))
     room.box(FURNITURE, top, (x0, y0 - 0.02, -0.04), (x1, y1, 0.0))
     for left, right in pairwise(np.linspace(x0, x1, 6).tolist()):
@@ -189,12 +237,14 @@ def _add_side_units(room: RoomBuilder, shell: Shell, front: Material, top: Mater
 
 def _add_open_shelves(room: RoomBuilder, shell: Shell) -> None:
     """Adds two boards with dishes on the wall at +x, in place of wall units."""
-    rng, x1 = room.rng, shell.x_m[1]
+    rng, x1, niche = room.rng, shell.x_m[1], room.niche
     board = Material(finish=FINISHES["wood"], picture=picture_file(draw_boards, rng, draw_one(rng, _WOODS), boards=4))
     for z in (0.62, 0.98):
-        room.box(FURNITURE, board, (x1 - 0.24, -1.3, z), (x1 - 0.005, 1.5, z + 0.03))
-        y = -1.2
-        while y < 1.4:
+        runs = room.beside_niche(-1.3, 1.5, apart_m=0.05) if niche is not None and niche.is_tall else [(-1.3, 1.5)]
+        start, end = runs[-1]
+        room.box(FURNITURE, board, (x1 - 0.24, start, z), (x1 - 0.005, end, z + 0.03))
+        y = start + 0.1
+        while y < end - 0.1:
             dish = Material(draw_one(rng, (*_FRONTS, (0.72, 0.42, 0.30), (0.90, 0.89, 0.86))), FINISHES["enamel"])
             height, radius = float(rng.uniform(0.05, 0.2)), float(rng.uniform(0.035, 0.075))
             outline = [(0.0, 0.0), (0.6 * radius, 0.0), (radius, 0.6 * height), (0.85 * radius, height), (0.0, height)]
@@ -204,38 +254,67 @@ def _add_open_shelves(room: RoomBuilder, shell: Shell) -> None:
 
 def _add_cupboards(room: RoomBuilder, shell: Shell, front: Material, top: Material, *, hung: bool) -> None:
     """Adds base units with a worktop and a hood along the wall at +x; with wall units, if `hung`."""
-    wall = shell.x_m[1]
-    face, out, gap = wall - 0.6, 0.018, 0.003
-    y0, y1 = -2.4, shell.y_m[1]
-    room.box(FURNITURE, BLACK, (face + 0.06, y0, KITCHEN_FLOOR_Z_M), (wall, y1, KITCHEN_FLOOR_Z_M + 0.1))
-    room.box(FURNITURE, front, (face + out, y0, KITCHEN_FLOOR_Z_M + 0.1), (wall, y1, -0.04))
-    room.box(FURNITURE, top, (face - 0.02, y0, -0.04), (wall, y1, 0.0))
-    places = np.arange(y0, y1, 0.6)
-    oven = int(np.argmin(np.abs(places - float(room.rng.uniform(-0.9, 0.9)))))
-    for number, y in enumerate(places.tolist()):
-        right = min(y + 0.6, y1)
+    wall, floor_z, niche = shell.x_m[1], shell.floor_z_m, room.niche
+    face, out, gap = wall - _UNIT_M, 0.018, 0.003
+    low, y0, y1 = floor_z + 0.1, -2.4, shell.y_m[1]
+    runs = room.beside_niche(y0, y1, apart_m=_GAP_M)
+    for start, end in runs:
+        room.box(FURNITURE, BLACK, (face + 0.06, start, floor_z), (wall, end, low))
+        room.box(FURNITURE, front, (face + out, start, low), (wall, end, -_TOP_M))
+    for start, end in [(y0, y1)] if niche is not None and niche.category in _UNDER_WORKTOPS else runs:
+        room.box(FURNITURE, top, (face - 0.02, start, -_TOP_M), (wall, end, 0.0))
+    units = [(y, min(y + _UNIT_M, y1)) for y in np.arange(runs[-1][0], y1, _UNIT_M).tolist()]
+    if len(runs) > 1:
+        start, end = runs[0]
+        units += [(max(start, y - _UNIT_M), y) for y in np.arange(end, start, -_UNIT_M).tolist()]
+    drawn = float(room.rng.uniform(-0.9, 0.9))
+    oven = int(np.argmin([abs(left - drawn) for left, _ in units]))
+    if niche is not None and "oven" in niche.category:
+        oven = -1
+        _add_hood(room, shell, *room.niche_y_m)
+    for number, (y, right) in enumerate(units):
         if number == oven:
             room.box(FURNITURE, GLASS, (face, y + gap, -0.70), (face + out, right - gap, -0.17))
             room.box(FURNITURE, STEEL, (face, y + gap, -0.165), (face + out, right - gap, -0.045))
             room.cylinder(FURNITURE, STEEL, (face - 0.035, y + 0.06, -0.22), (face - 0.035, right - 0.06, -0.22), 0.009)
-            room.box(FURNITURE, front, (face, y + gap, KITCHEN_FLOOR_Z_M + 0.1), (face + out, right - gap, -0.705))
+            room.box(FURNITURE, front, (face, y + gap, low), (face + out, right - gap, -0.705))
             room.box(FURNITURE, GLASS, (face + 0.06, y + 0.01, 0.0), (wall - 0.06, right - 0.01, 0.006))
-            room.box(FURNITURE, STEEL, (wall - 0.45, y + 0.02, 0.68), (wall, right - 0.02, 0.76))
-            room.box(FURNITURE, STEEL, (wall - 0.28, y + 0.17, 0.76), (wall, right - 0.17, shell.ceiling_z_m))
+            _add_hood(room, shell, y, right)
             continue
         split = -0.24
-        room.box(
-            FURNITURE, front, (face, y + gap, KITCHEN_FLOOR_Z_M + 0.1 + gap), (face + out, right - gap, split - gap)
-        )
+        room.box(FURNITURE, front, (face, y + gap, low + gap), (face + out, right - gap, split - gap))
         room.box(FURNITURE, front, (face, y + gap, split), (face + out, right - gap, -0.045))
-        for z in (split - 0.05, -0.1):
-            room.box(FURNITURE, STEEL, (face - 0.028, y + 0.18, z), (face - 0.018, right - 0.18, z + 0.012))
-        if not hung:
-            continue
-        unit = wall - 0.35  # it hangs on the wall
-        room.box(FURNITURE, front, (unit + 0.018, y, 0.58), (wall, right, 1.32))
-        room.box(FURNITURE, front, (unit, y + gap, 0.58), (unit + 0.018, right - gap, 1.32))
-        room.box(FURNITURE, STEEL, (unit - 0.028, right - 0.06, 0.64), (unit - 0.018, right - 0.048, 0.82))
+        if right - y > 0.4:
+            for z in (split - 0.05, -0.1):
+                room.box(FURNITURE, STEEL, (face - 0.028, y + 0.18, z), (face - 0.018, right - 0.18, z + 0.012))
+        if hung:
+            _add_wall_unit(room, wall, front, (y, right), 0.58)
+    if niche is not None and not niche.is_door and hung and "oven" not in niche.category:
+        bottom = max(0.58, floor_z + niche.size_m[2] + 0.03) if niche.is_tall else 0.58
+        if bottom < _HUNG_M[1] - 0.15:
+            _add_wall_unit(room, wall, front, room.niche_y_m, bottom)
+
+
+_HUNG_M = (0.58, 1.32)
+"""Heights of the lower and upper edge of wall units above the worktop [m]."""
+
+
+def _add_wall_unit(
+    room: RoomBuilder, wall_x: float, front: Material, sides_y: tuple[float, float], bottom: float
+) -> None:
+    """Adds a unit that hangs on the wall at +x, between two sides, from a height to that of the others [m]."""
+    unit, (y, right), top = wall_x - 0.35, sides_y, _HUNG_M[1]
+    room.box(FURNITURE, front, (unit + 0.018, y, bottom), (wall_x, right, top))
+    room.box(FURNITURE, front, (unit, y + 0.003, bottom), (unit + 0.018, right - 0.003, top))
+    high = min(bottom + 0.24, top - 0.03)
+    room.box(FURNITURE, STEEL, (unit - 0.028, right - 0.06, bottom + 0.06), (unit - 0.018, right - 0.048, high))
+
+
+def _add_hood(room: RoomBuilder, shell: Shell, low_y: float, high_y: float) -> None:
+    """Adds a hood over a cooker between two sides [m]."""
+    wall = shell.x_m[1]
+    room.box(FURNITURE, STEEL, (wall - 0.45, low_y + 0.02, 0.68), (wall, high_y - 0.02, 0.76))
+    room.box(FURNITURE, STEEL, (wall - 0.28, low_y + 0.17, 0.76), (wall, high_y - 0.17, shell.ceiling_z_m))
 
 
 def _add_splashback(room: RoomBuilder, shell: Shell) -> None:
@@ -243,8 +322,7 @@ def _add_splashback(room: RoomBuilder, shell: Shell) -> None:
     colour = draw_one(rng, _TILES)
     picture = picture_file(draw_tiles, rng, colour, (0.74, 0.73, 0.70), across=4, down=8, shift=True, variety=0.03)
     tiles = Material(finish=FINISHES["tiles"], picture=picture, tile_m=(0.6, 0.6))
-    (y0, y1), x = shell.y_m, shell.x_m[1]
-    room.panel(WALL, tiles, (x - 0.004, (y0 + y1) / 2, 0.29), (-1, 0, 0), (y1 - y0, 0.58))
+    shell.cover_wall(room, tiles, out_m=0.004, z_m=(0.0, 0.58))
 
 
 def _add_things(room: RoomBuilder, shell: Shell) -> None:
@@ -281,7 +359,7 @@ _BRICKS: tuple[Rgb, ...] = ((0.84, 0.83, 0.80), (0.58, 0.33, 0.26), (0.66, 0.66,
 def build_workshop(room: RoomBuilder) -> Light:
     """Adds a workshop; returns its light."""
     rng = room.rng
-    shell, turned, mirror = _draw_shell(room, WORKSHOP_FLOOR_Z_M, 3.0)
+    shell, turned, mirror = _draw_shell(room, WORKSHOP_FLOOR_Z_M, 3.0, niche_y_m=-1.36)
     concrete = picture_file(draw_mottled, rng, (0.55, 0.55, 0.53), contrast=0.10)
     bricks = draw_one(rng, _BRICKS)
     joints: Rgb = tuple(0.85 * value + 0.08 for value in bricks)  # type: ignore[assignment]
@@ -304,6 +382,8 @@ def build_workshop(room: RoomBuilder) -> Light:
     with room.arranged(turned=turned):
         size, panes = (float(rng.uniform(1.4, 2.4)), float(rng.uniform(0.8, 1.2))), int(rng.integers(2, 6))
         shell.add_window(room, DARK_METAL, WindowPlace(float(rng.uniform(-0.2, 0.4)), 0.95, size), panes=panes)
+        if room.niche is not None and room.niche.is_door:
+            shell.add_skirting(room, WHITE, height_m=0.08)
         _add_shelves(room, shell)
     with room.arranged(turned=turned, mirror_y_m=mirror):
         if rng.random() < 0.7:
@@ -425,7 +505,7 @@ _OAKS: tuple[Rgb, ...] = ((0.74, 0.59, 0.42), (0.64, 0.48, 0.33))
 def build_office(room: RoomBuilder) -> Light:
     """Adds an office; returns its light."""
     rng = room.rng
-    shell, turned, mirror = _draw_shell(room, OFFICE_FLOOR_Z_M)
+    shell, turned, mirror = _draw_shell(room, OFFICE_FLOOR_Z_M, niche_y_m=-1.66)
     carpet = picture_file(draw_fabric, rng, draw_one(rng, _CARPETS))
     plaster = picture_file(draw_mottled, rng, (0.90, 0.90, 0.88), contrast=0.02)
     shell.build(
@@ -455,7 +535,7 @@ def build_office(room: RoomBuilder) -> Light:
             _add_white_board(room, shell)
         _add_side_desk(room, shell, wood)
         _add_plant(room, (shell.x_m[1] - 0.32, shell.y_m[1] - 0.36, OFFICE_FLOOR_Z_M))
-        if rng.random() < 0.6:
+        if rng.random() < 0.6 and room.niche is None:
             shell.add_poster(room, y_m=-2.0, z_m=0.85, size_m=(0.5, 0.7))
     return Light(
         direction=(float(rng.uniform(-0.9, -0.4)), float(rng.uniform(0.4, 1.0)), 2.0),
@@ -467,11 +547,9 @@ def build_office(room: RoomBuilder) -> Light:
 
 def _add_accent_wall(room: RoomBuilder, shell: Shell) -> None:
     """Paints the wall at +x."""
-    rng, (y0, y1), x = room.rng, shell.y_m, shell.x_m[1]
+    rng = room.rng
     accent = picture_file(draw_mottled, rng, draw_one(rng, _ACCENTS), contrast=0.02)
-    middle = (x - 0.003, (y0 + y1) / 2, OFFICE_FLOOR_Z_M + shell.height_m / 2)
-    paint = Material(finish=FINISHES["plaster"], picture=accent)
-    room.panel(WALL, paint, middle, (-1, 0, 0), (y1 - y0, shell.height_m))
+    shell.cover_wall(room, Material(finish=FINISHES["plaster"], picture=accent), out_m=0.003)
 
 
 def _add_white_board(room: RoomBuilder, shell: Shell) -> None:

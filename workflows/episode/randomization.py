@@ -21,6 +21,7 @@ from unlatch.simcore.sim.attribute_views import AttributeView, BodyView
 from unlatch.simcore.sim.body_views import ArticulationView, PoseEstimateView, RigidPrimView
 from unlatch.simcore.sim.core import MAX_LATE_STEPS
 from unlatch.simcore.sim.visuals.appearance import TextureStore
+from unlatch.workflows.episode.contents import CONTENTS, Content, draw_contents, read_contents, show_contents
 from unlatch.workflows.episode.distractors import (
     DISTRACTORS,
     Distractor,
@@ -282,6 +283,7 @@ class EpisodeRandomization:
         self._visual_draw = visual_draw
         self._room = room or Room(scene)
         self._distractors: list[Distractor] = []
+        self._contents: list[Content] = []
         self._distractor_view = DistractorView()
         self._textures = TextureStore(texture_file)
         self._made: dict[str, BodyView] = {}
@@ -426,7 +428,7 @@ class EpisodeRandomization:
             recorded = None if self._recorded is None or anew is not None else self._recorded[name].firings
             layer.reset(seed if anew is None else anew.seed, recorded)
         self._update_room()
-        self._place_distractors(seed)
+        self._place_things(seed)
         of_robot = self._written_attributes("physics", self._scene.robot.body.name)
         robot = self._scene.robot
         if "joint_positions" in of_robot or "encoder_offset" in self._written_attributes("sensors", robot.body.name):
@@ -436,17 +438,24 @@ class EpisodeRandomization:
             robot.T_world_root = robot.body.root_pose()
         self._scene.state_tree.update_state()
 
-    def _place_distractors(self, seed: int) -> None:
-        """Draws the distractors or takes those of the record, and shows them in a world with visuals."""
-        anew = self._visual_draw or VisualDraw(self.cfg, seed)
+    def _place_things(self, seed: int) -> None:
+        """Draws distractors and contents or takes those of the record, and shows them in a world with visuals."""
+        anew, scene = self._visual_draw or VisualDraw(self.cfg, seed), self._scene
         if self._recorded is None or self._visual_draw is not None:
             cfg, rng = anew.cfg.distractors, stream(anew.seed, "visuals.distractors")
-            self._distractors = FreeTable(self._scene).draw(cfg, rng) if cfg.active else []
+            self._distractors = FreeTable(scene).draw(cfg, rng) if cfg.active else []
+            inside = anew.cfg.contents
+            self._contents = (
+                draw_contents(scene, inside, stream(anew.seed, f"visuals.{CONTENTS}")) if inside.most else []
+            )
         else:
-            content = self.cfg.recorded.get("visuals", {}).get("distractors", ())
-            self._distractors = read_distractors(content, "randomization.recorded.visuals.distractors")
-        shown = self._scene.world.visuals
-        bodies = show_distractors(self._scene, self._distractors, self._textures) if shown else []
+            visuals, where = self.cfg.recorded.get("visuals", {}), "randomization.recorded.visuals"
+            self._distractors = read_distractors(visuals.get(DISTRACTORS, ()), f"{where}.{DISTRACTORS}")
+            self._contents = read_contents(visuals.get(CONTENTS, ()), f"{where}.{CONTENTS}")
+        bodies = []
+        if scene.world.visuals:
+            bodies = show_distractors(scene, self._distractors, self._textures)
+            show_contents(scene, self._contents)
         if DISTRACTORS in self.layers["visuals"].setup.views:
             self._distractor_view.bind(self._distractors, bodies, FreeTable(self._scene))
 
@@ -483,7 +492,9 @@ class EpisodeRandomization:
         views = recorded.get("views", []) if isinstance(recorded, Mapping) else self.cfg.to_dict().get("views", [])
         others = {name: layer.applied() for name, layer in self.layers.items() if name != LAYERS[0]}
         if self._distractors:
-            others["visuals"]["distractors"] = [asdict(item) for item in self._distractors]
+            others["visuals"][DISTRACTORS] = [asdict(item) for item in self._distractors]
+        if self._contents:
+            others["visuals"][CONTENTS] = [asdict(item) for item in self._contents]
         return {
             "views": views,
             **self.layers[LAYERS[0]].applied(),
@@ -495,7 +506,8 @@ class EpisodeRandomization:
         hz = self._scene.world.cfg.control_hz
         lines = [line for layer in self.layers.values() for line in layer.lines(control_hz=hz)]
         lines = [f"randomization {self.cfg.name}: {len(lines)} rules", *lines]
-        return lines + ([f"  distractors: {len(self._distractors)}"] if self._distractors else [])
+        counts = {DISTRACTORS: len(self._distractors), CONTENTS: len(self._contents)}
+        return lines + [f"  {name}: {count}" for name, count in counts.items() if count]
 
 
 def make_randomization(

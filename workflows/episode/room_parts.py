@@ -1,209 +1,32 @@
-"""The parts of rooms: pictures of materials, boxes, panels and solids, and the shell that all rooms have."""
+"""The parts of rooms: boxes, panels and solids of a material, and the shell that all rooms have."""
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from unlatch.objects.procedural.parameters import draw_one
-from unlatch.objects.procedural.textures import draw_noise
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mesh_reader import SurfaceMesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, creased_normals
-from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.visuals.appearance import add_panel, add_surface
 from unlatch.simcore.sim.visuals.visual_shapes import FINISHES, Finish
 from unlatch.simcore.sim.world import World
-from unlatch.simcore.temporary_folders import scratch_files
 from unlatch.tasks.layout import TABLE
+from unlatch.workflows.episode.room_pictures import VIEWS, draw_poster, draw_view, picture_file
 from unlatch.workflows.episode.scene import TABLE_CENTER_M, TABLE_SIZE_M
 
 Array = np.ndarray
-Rgb = tuple[float, float, float]
-
-PIXELS = 512
-"""Width and height of a picture."""
-_VARIANTS = 3
-"""Pictures of one material and colour."""
-_AROUND = 64
-"""Corners of a ring of a backdrop."""
-
-
-def _noise(rng: np.random.Generator, along: int, across: int) -> Array:
-    return draw_noise(rng, along, across, pixels=PIXELS)
-
-
-def picture_file(draw: Callable[..., Array], rng: np.random.Generator, *args: Any, **options: Any) -> Path:
-    """Draws a picture of a material, and returns its file, which belongs to this process.
-
-    Of each material and colour there are a few pictures, of which `rng` chooses one: Bullet never forgets a picture.
-
-    Args:
-        draw: Draws a picture (height, width, 3), 0 to 1, from a generator and the further arguments.
-        rng: Chooses the picture.
-        args: Further arguments of `draw`.
-        options: Further arguments of `draw`, by name.
-    """
-    png = _draw_png(draw, int(rng.integers(_VARIANTS)), PIXELS, args, tuple(sorted(options.items())))
-    return scratch_files(f"room-{hashlib.sha256(png).hexdigest()[:24]}", {"picture.png": png}) / "picture.png"
-
-
-@lru_cache(maxsize=256)
-def _draw_png(draw: Callable[..., Array], variant: int, _pixels: int, args: Any, options: Any) -> bytes:
-    from PIL import Image  # 0.03 s to import, and most episodes draw no picture
-
-    picture = draw(stream(variant, f"visuals.scenery.{draw.__name__}"), *args, **dict(options))
-    buffer = BytesIO()
-    levels = np.rint(255.0 * np.clip(picture, 0.0, 1.0)).astype(np.uint8)
-    Image.fromarray(levels).save(buffer, format="png", compress_level=1)
-    return buffer.getvalue()
-
-
-def draw_boards(rng: np.random.Generator, colour: Rgb, *, boards: int, contrast: float = 0.2, gap_px: int = 2) -> Array:
-    """Draws boards along the picture, each with its own tone, grain and end joint."""
-    height = PIXELS // boards
-    picture: Array = np.zeros((PIXELS, PIXELS, 3))
-    for board in range(boards):
-        rows = slice(board * height, PIXELS if board == boards - 1 else (board + 1) * height)
-        count = rows.stop - rows.start
-        tone = 1.0 + contrast * rng.uniform(-0.6, 0.6)
-        grain = _noise(rng, 3, 24)[:count] * 0.5 + _noise(rng, 6, 96)[:count] * 0.3 + _noise(rng, 12, 200)[:count] * 0.2
-        shade = tone * (1.0 - 0.8 * contrast * (grain - 0.5))
-        tint = 1.0 + rng.uniform(-0.03, 0.03) * np.array([0.5, 0.0, -1.0])  # warmer or colder, never green
-        picture[rows] = shade[..., None] * np.array(colour) * tint
-        picture[rows.start : rows.start + gap_px] *= 0.55
-        joint = int(rng.integers(PIXELS))
-        picture[rows, joint : joint + gap_px] *= 0.55
-    return picture
-
-
-def draw_tiles(
-    rng: np.random.Generator, colour: Rgb, grout: Rgb, *, across: int, down: int, shift: bool, variety: float = 0.04
-) -> Array:
-    """Draws tiles or bricks with joints; with `shift`, every other row is moved by half a tile."""
-    at: Array = np.arange(PIXELS)
-    row: Array = at * down // PIXELS
-    moved: Array = (row % 2) * (PIXELS // across // 2 if shift else 0)
-    place: Array = (at[None, :] + moved[:, None]) % PIXELS
-    column: Array = place * across // PIXELS
-    tones = 1.0 + variety * rng.standard_normal((down, across, 1)) * np.array([1.0, 1.0, 1.0])
-    picture = np.array(colour) * tones[row[:, None], column]
-    picture = picture * (0.97 + 0.06 * _noise(rng, 16, 16)[..., None])
-    joint = 0.012 * PIXELS * 4 / max(across, down)
-    width, height = PIXELS / across, PIXELS / down
-    edge_x = np.minimum(place % width, width - place % width)
-    edge_y = np.minimum(at % height, height - at % height)[:, None]
-    inside = np.clip(np.minimum(edge_x, edge_y) - 0.5 * joint, 0.0, 1.0)[..., None]
-    return picture * inside + np.array(grout) * (1.0 - inside)
-
-
-def draw_mottled(
-    rng: np.random.Generator, colour: Rgb, *, contrast: float, cells: tuple[int, ...] = (3, 7, 19, 53)
-) -> Array:
-    """Draws clouds of several sizes: plaster, concrete, painted board."""
-    clouds = sum(_noise(rng, count, count) / 1.6**level for level, count in enumerate(cells))
-    clouds = clouds / sum(1.0 / 1.6**level for level in range(len(cells))) - 0.5
-    fine = rng.standard_normal((PIXELS, PIXELS)) * 0.06
-    return np.array(colour) * (1.0 + contrast * (2.0 * clouds + fine))[..., None]
-
-
-def draw_stone(rng: np.random.Generator, colour: Rgb, vein: Rgb, *, specks: float) -> Array:
-    """Draws polished stone: soft veins, and fine grains of a contrast of `specks`."""
-    warp = 0.75 * _noise(rng, 2, 3) + 0.18 * _noise(rng, 7, 9) + 0.07 * _noise(rng, 29, 31)
-    veins = np.exp(-(((warp - 0.5) / 0.02) ** 2)) * np.clip(1.6 * _noise(rng, 4, 4) - 0.4, 0.0, 1.0)
-    clouds = _noise(rng, 5, 5) * 0.6 + _noise(rng, 23, 23) * 0.4 - 0.5
-    base = np.array(colour) * (1.0 + 0.10 * clouds[..., None])
-    picture = base + 0.4 * veins[..., None] * (np.array(vein) - base)
-    if specks > 0.0:
-        grains = 0.5 * _noise(rng, 256, 256) + 0.5 * rng.random((PIXELS, PIXELS))
-        picture = picture * (1.0 + specks * (grains - 0.5)[..., None])
-    return picture
-
-
-def draw_fabric(rng: np.random.Generator, colour: Rgb) -> Array:
-    """Draws the loops of a carpet."""
-    loops = _noise(rng, 128, 128) * 0.6 + rng.random((PIXELS, PIXELS)) * 0.4
-    return np.array(colour) * (0.8 + 0.4 * loops + 0.08 * (_noise(rng, 4, 4) - 0.5))[..., None]
-
-
-def draw_holes(_rng: np.random.Generator, colour: Rgb, *, count: int) -> Array:
-    """Draws a board with rows of holes."""
-    at = (np.arange(PIXELS) * count / PIXELS) % 1.0 - 0.5
-    hole = np.clip(8.0 * (np.hypot(at[:, None], at[None, :]) - 0.16), 0.0, 1.0)[..., None]
-    return np.array(colour) * (0.25 + 0.75 * hole)
-
-
-def draw_poster(rng: np.random.Generator, tones: Sequence[Rgb]) -> Array:
-    """Draws a picture for a wall: fields and discs of three colours."""
-    picture: Array = np.ones((PIXELS, PIXELS, 1)) * np.array(tones[0])
-    rows, columns = np.indices((PIXELS, PIXELS)) / PIXELS
-    picture[rows > rng.uniform(0.4, 0.8)] = tones[1]
-    for _ in range(3):
-        x, y, radius = rng.uniform(0.2, 0.8), rng.uniform(0.2, 0.8), rng.uniform(0.05, 0.28)
-        picture[(columns - x) ** 2 + (rows - y) ** 2 < radius**2] = tones[int(rng.integers(1, 3))]
-    edge = np.minimum(np.minimum(rows, 1.0 - rows), np.minimum(columns, 1.0 - columns)) < 0.07
-    picture[edge] = (0.94, 0.93, 0.90)
-    return picture
-
-
-VIEWS = ("trees", "town", "hills", "sea")
-"""What is outside of a window."""
-
-
-def draw_view(rng: np.random.Generator, kind: str = "trees") -> Array:
-    """Draws what is outside of a window, out of focus and nearly too bright for a picture: sky, clouds and `VIEWS`."""
-    up = np.linspace(1.0, 0.0, PIXELS)[:, None]
-    low, high = np.array([0.93, 0.95, 0.97]), np.array([0.62, 0.78, 0.95])
-    sky = low + (high - low) * up[..., None] ** 0.8 * np.ones((1, PIXELS, 1))
-    clouds = np.clip(1.8 * (_noise(rng, 5, 3) * 0.6 + _noise(rng, 11, 7) * 0.4 - 0.45), 0.0, 1.0)[..., None]
-    sky = sky + 0.8 * clouds * (0.98 - sky)
-    if kind == "town":
-        sky = _draw_houses(rng, sky, up)
-    for height, rough, colour in _RIDGES[kind]:
-        line = height + 0.08 * _noise(rng, 4, 1)[:1] + rough * _noise(rng, 17, 1)[:1]
-        trees = np.clip((line - up) * 25.0 + 0.5, 0.0, 1.0)[..., None]
-        crowns = 0.6 * _noise(rng, 13, 19) + 0.4 * _noise(rng, 29, 37)
-        sky = sky * (1.0 - trees) + np.array(colour) * (0.85 + 0.3 * crowns[..., None]) * trees
-    return 1.0 - 0.75 * (1.0 - sky)
-
-
-_RIDGES: dict[str, tuple[tuple[float, float, Rgb], ...]] = {
-    "trees": ((0.22, 0.03, (0.76, 0.82, 0.86)), (0.15, 0.06, (0.66, 0.73, 0.62))),
-    "town": ((0.05, 0.08, (0.62, 0.70, 0.58)),),
-    "hills": ((0.38, 0.02, (0.72, 0.80, 0.88)), (0.26, 0.02, (0.66, 0.76, 0.70)), (0.14, 0.01, (0.72, 0.78, 0.55))),
-    "sea": ((0.30, 0.0, (0.50, 0.68, 0.78)), (0.06, 0.02, (0.86, 0.82, 0.70))),
-}
-"""Height, roughness and colour of what stands one before the other."""
-
-
-def _draw_houses(rng: np.random.Generator, sky: Array, up: Array) -> Array:
-    """Draws two rows of houses with windows before a sky."""
-    at = np.arange(PIXELS)
-    for base, tone in ((0.42, 0.84), (0.28, 0.74)):
-        left = 0
-        while left < PIXELS:
-            width = int(PIXELS * rng.uniform(0.06, 0.16))
-            height = base + float(rng.uniform(-0.1, 0.12))
-            wall = tone * np.array([1.0, 0.97, 0.93]) * float(rng.uniform(0.85, 1.05))
-            columns = (at >= left) & (at < left + width)
-            house = ((up < height) & columns[None, :])[..., None]
-            pane = ((up * 30.0) % 1.0 < 0.55) & (((at - left) * 30 / PIXELS) % 1.0 < 0.5)[None, :]
-            sky = np.where(house, wall * np.where(pane[..., None], 0.72, 1.0), sky)
-            left += width
-    return sky
-
-
 Point = tuple[float, float, float]
 
+_AROUND = 64
+"""Corners of a ring of a backdrop."""
 PREFIX = "room_"
 """Beginning of the names of all bodies of a room."""
 _QUADS = np.array([(0, 4, 6, 2), (1, 3, 7, 5), (0, 1, 5, 4), (2, 6, 7, 3), (0, 2, 3, 1), (4, 5, 7, 6)])
@@ -227,13 +50,54 @@ class Material:
     """Whether the picture is turned by a quarter."""
 
 
+@dataclass(frozen=True)
+class Niche:
+    """What stands at the wall at +x, in a gap of the furniture there, or is a door in that wall."""
+
+    T_world_front: Pose
+    """Frame in the lower middle of the front of its body, with x into it and z up."""
+    size_m: tuple[float, float, float]
+    """Depth, width and height of its body [m]."""
+    category: str
+    """Category of the object."""
+    material: Material
+    """Look of its body."""
+
+    @property
+    def is_door(self) -> bool:
+        """Whether it is a wall with a door: high and thin."""
+        return self.size_m[2] > _DOOR_M[1] and self.size_m[0] < _DOOR_M[0]
+
+    @property
+    def is_tall(self) -> bool:
+        """Whether it reaches up to wall units."""
+        return self.size_m[2] > _TALL_M
+
+
+_DOOR_M = (0.25, 1.8)
+"""Largest depth and least height of a wall with a door [m]."""
+_TALL_M = 1.3
+_BEHIND_M = 0.02
+"""Space between the back of an object and the wall [m]."""
+_BEFORE_WALL_M = 0.0125
+"""How far the frame of a door stands before the wall [m]."""
+_OVER_M = 0.006
+"""How far the wall covers the bevelled edges of the part of it that belongs to a door [m]."""
+_CORRIDOR_M = 1.6
+"""Depth of what is behind a door [m]."""
+
+
 class RoomBuilder:
     """The parts of one room; `build` adds them to a world."""
 
-    def __init__(self, rng: np.random.Generator, *, floor_z_m: float | None = None) -> None:
-        """Makes a room without parts; `floor_z_m` is the height of its floor below the stand of a robot.
+    def __init__(self, rng: np.random.Generator, *, floor_z_m: float | None = None, niche: Niche | None = None) -> None:
+        """Makes a room without parts.
 
-        Without one, there is a table in the room, and the room has its own height.
+        Args:
+            rng: Draws what differs between two rooms of one kind.
+            floor_z_m: Height of its floor below the stand of a robot [m]. Without one, there is a table in the room,
+                and the room has its own height.
+            niche: What the room is built around: the room is turned to it; None: the room is around the table.
         """
         self.rng = rng
         """Draws what differs between two rooms of one kind."""
@@ -241,6 +105,11 @@ class RoomBuilder:
         """Whether there is a table; without one, parts of it are left out."""
         self.own_floor_z_m = 0.0
         """Height of the floor that the parts are added for [m]."""
+        self.niche = niche
+        """What stands at the wall at +x; None: nothing does."""
+        self.niche_y_m = (math.nan, math.nan)
+        """Its sides along the wall at +x [m]."""
+        self._wall_x_m, self._least_depth_m = math.nan, 0.0
         self._floor_z_m = floor_z_m
         self._parts: dict[tuple[str, Material], list[tuple[TriangleMesh, Array]]] = {}
         self._backdrops: list[tuple[str, Material, Pose, TriangleMesh]] = []
@@ -248,6 +117,26 @@ class RoomBuilder:
         self._turned, self._mirror_y_m = False, math.nan
         self.top = WHITE
         """What the table is covered with."""
+
+    def place_niche(self, wall_x_m: float, *, high_y_m: float, least_depth_m: float = 0.0) -> None:
+        """Places the niche at the wall at +x.
+
+        Args:
+            wall_x_m: Where the wall is [m].
+            high_y_m: The higher side of the niche along the wall [m].
+            least_depth_m: Least distance of its front from the wall, as of the furniture beside it [m].
+        """
+        if self.niche is not None:
+            self._wall_x_m, self._least_depth_m = wall_x_m, least_depth_m
+            self.niche_y_m = (high_y_m - self.niche.size_m[1], high_y_m)
+
+    def beside_niche(self, low_y_m: float, high_y_m: float, *, apart_m: float = 0.0) -> list[tuple[float, float]]:
+        """Returns the parts of a range along the wall at +x that the niche leaves free [m]."""
+        if self.niche is None:
+            return [(low_y_m, high_y_m)]
+        low, high = self.niche_y_m
+        runs = [(low_y_m, min(high_y_m, low - apart_m)), (max(low_y_m, high + apart_m), high_y_m)]
+        return [(start, end) for start, end in runs if start < end]
 
     @contextmanager
     def arranged(self, *, turned: bool, mirror_y_m: float = math.nan) -> Iterator[None]:
@@ -355,14 +244,22 @@ class RoomBuilder:
         self._parts.setdefault((kind, material), []).append((mesh, uvs[mesh.faces]))
 
     @property
-    def lift_m(self) -> Array:
-        """(3,) how far all parts are moved, so that the floor has its height [m]."""
-        up = 0.0 if self._floor_z_m is None else self._floor_z_m + _COVER_M - self.own_floor_z_m
-        return np.array([0.0, 0.0, up])
+    def T_world_room(self) -> Pose:
+        """Where all parts are moved: the floor has its height, and the niche is where its object is."""
+        if self._floor_z_m is None:
+            return Pose.identity()
+        lift = Pose.from_translation((0.0, 0.0, self._floor_z_m + _COVER_M - self.own_floor_z_m))
+        if self.niche is None or math.isnan(self._wall_x_m):
+            return lift
+        depth = _BEFORE_WALL_M if self.niche.is_door else max(self._least_depth_m, self.niche.size_m[0] + _BEHIND_M)
+        front = (self._wall_x_m - depth, 0.5 * sum(self.niche_y_m), self._floor_z_m)
+        T_world_front = self.niche.T_world_front
+        level = Pose(T_world_front.R, np.array([*T_world_front.p[:2], self._floor_z_m]))
+        return level @ Pose.from_translation(front).inverse() @ lift
 
     def build(self, world: World) -> None:
         """Adds all parts to a world with visual shapes, one body for each class and material."""
-        lift = Pose.from_translation(self.lift_m)
+        T_world_room = self.T_world_room
         for number, ((kind, material), parts) in enumerate(self._parts.items()):
             triangles = np.concatenate([mesh.triangles for mesh, _ in parts])
             mesh = TriangleMesh(triangles.reshape(-1, 3), np.arange(3 * len(triangles)).reshape(-1, 3))
@@ -372,7 +269,7 @@ class RoomBuilder:
                 world,
                 f"{PREFIX}{kind}_{number}",
                 surface,
-                T_world_surface=lift,
+                T_world_surface=T_world_room,
                 rgba=(*material.rgb, 1.0),
                 finish=material.finish,
                 picture=material.picture,
@@ -381,14 +278,16 @@ class RoomBuilder:
         for kind, material, pose, mesh in self._backdrops:
             surface = SurfaceMesh(mesh, corner_normals=creased_normals(mesh, crease_rad=np.radians(60.0)))
             rgba, name = (*material.rgb, 1.0), f"{PREFIX}{kind}_backdrop"
-            body = add_surface(world, name, surface, T_world_surface=lift @ pose, rgba=rgba, finish=material.finish)
+            body = add_surface(
+                world, name, surface, T_world_surface=T_world_room @ pose, rgba=rgba, finish=material.finish
+            )
             body.semantic_class, body.sheet = kind, True
         for number, (kind, material, pose, size_m) in enumerate(self._panels):
             body = add_panel(
                 world,
                 f"{PREFIX}{kind}_panel_{number}",
                 size_m=size_m,
-                T_world_panel=lift @ pose,
+                T_world_panel=T_world_room @ pose,
                 rgba=(*material.rgb, 1.0),
                 tile_m=material.tile_m,
                 finish=material.finish,
@@ -440,21 +339,50 @@ class Shell:
         """Adds floor, walls and ceiling."""
         room.own_floor_z_m = self.floor_z_m
         (x0, x1), (y0, y1) = self.x_m, self.y_m
+        end = x1 + (_CORRIDOR_M if room.niche is not None and room.niche.is_door else 0.0)
         x, y, z = (x0 + x1) / 2, (y0 + y1) / 2, self.floor_z_m + self.height_m / 2
-        room.panel(FLOOR, floor, (x, y, self.floor_z_m), (0, 0, 1), (x1 - x0, y1 - y0))
-        room.panel(CEILING, ceiling, (x, y, self.ceiling_z_m), (0, 0, -1), (x1 - x0, y1 - y0))
-        for middle, normal, width in (
-            ((x0, y, z), (1, 0, 0), y1 - y0),
-            ((x1, y, z), (-1, 0, 0), y1 - y0),
-            ((x, y0, z), (0, 1, 0), x1 - x0),
-            ((x, y1, z), (0, -1, 0), x1 - x0),
-        ):
-            room.panel(WALL, wall, middle, normal, (width, self.height_m))
+        room.panel(FLOOR, floor, ((x0 + end) / 2, y, self.floor_z_m), (0, 0, 1), (end - x0, y1 - y0))
+        room.panel(CEILING, ceiling, ((x0 + end) / 2, y, self.ceiling_z_m), (0, 0, -1), (end - x0, y1 - y0))
+        room.panel(WALL, wall, (x0, y, z), (1, 0, 0), (y1 - y0, self.height_m))
+        self.cover_wall(room, wall)
+        if end > x1:
+            room.panel(WALL, WHITE, (end, y, z), (-1, 0, 0), (y1 - y0, self.height_m))
+        room.panel(WALL, wall, (x, y0, z), (0, 1, 0), (x1 - x0, self.height_m))
+        room.panel(WALL, wall, (x, y1, z), (0, -1, 0), (x1 - x0, self.height_m))
+
+    def cover_wall(
+        self,
+        room: RoomBuilder,
+        material: Material,
+        *,
+        out_m: float = 0.0,
+        z_m: tuple[float, float] = (-math.inf, math.inf),
+    ) -> None:
+        """Covers the wall at +x between two heights, `out_m` before it [m].
+
+        Around a door, the wall has the look of the part of it that belongs to the door.
+        """
+        low, high = max(z_m[0], self.floor_z_m), min(z_m[1], self.ceiling_z_m)
+        runs = [(*self.y_m, low, high)]
+        niche = room.niche
+        if niche is not None and niche.is_door:
+            if out_m == 0.0:
+                material = niche.material
+                above = *room.niche_y_m, self.floor_z_m + niche.size_m[2] - _OVER_M, self.ceiling_z_m
+                runs = [*((*run, low, high) for run in room.beside_niche(*self.y_m, apart_m=-_OVER_M)), above]
+            elif math.isinf(z_m[0]):
+                return
+            else:
+                runs = [(*room.beside_niche(*self.y_m)[-1], low, high)]
+        for start, end, bottom, upper in runs:
+            middle = (self.x_m[1] - out_m, (start + end) / 2, (bottom + upper) / 2)
+            room.panel(WALL, material, middle, (-1, 0, 0), (end - start, upper - bottom))
 
     def add_skirting(self, room: RoomBuilder, material: Material, *, height_m: float = 0.09) -> None:
         """Adds a skirting board along the two walls that cameras see most."""
         (x0, x1), (y0, y1), z = self.x_m, self.y_m, self.floor_z_m
-        room.box(FURNITURE, material, (x1 - 0.015, y0, z), (x1, y1, z + height_m))
+        for start, end in room.beside_niche(y0, y1):
+            room.box(FURNITURE, material, (x1 - 0.015, start, z), (x1, end, z + height_m))
         room.box(FURNITURE, material, (x0, y1 - 0.015, z), (x1, y1, z + height_m))
         room.box(FURNITURE, material, (x0, y0, z), (x0 + 0.015, y1, z + height_m))
 

@@ -15,6 +15,7 @@ from unlatch.robots.models import model_path
 from unlatch.robots.robot import Robot
 from unlatch.simcore.cache import LRUCache
 from unlatch.simcore.geometry import Pose, rpy_from_matrix
+from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.recording.json_values import plain
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.attribute_views import AttributeView
@@ -34,10 +35,11 @@ from unlatch.simcore.sim.visuals.pictures import framing_camera
 from unlatch.simcore.sim.visuals.visual_shapes import Light
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.tasks.layout import TABLE, sample_layout
+from unlatch.tasks.stand import RobotStand
 from unlatch.workflows.episode.assets import load_assets, with_derived_task
 from unlatch.workflows.episode.distractors import DISTRACTORS
 from unlatch.workflows.episode.furnished_rooms import build_kitchen, build_office, build_studio, build_workshop
-from unlatch.workflows.episode.room_parts import PLINTH, PREFIX, STEEL, Material, RoomBuilder, cover_plinth
+from unlatch.workflows.episode.room_parts import PLINTH, PREFIX, STEEL, Material, Niche, RoomBuilder, cover_plinth
 from unlatch.workflows.episode.scene import (
     OPENING_M,
     TABLE_CENTER_M,
@@ -48,6 +50,7 @@ from unlatch.workflows.episode.scene import (
     kinematics_of,
     stand_range,
 )
+from unlatch.workflows.episode.stand_looks import dress_stand
 
 Array = np.ndarray
 
@@ -62,6 +65,10 @@ SCENERY = "scenery"
 _MAX_ROOM = 1_000_000_000
 _MOUNT_M = 0.006
 _WIDEST_MOUNT_M = 0.45
+_MOST_LIGHT_X = -1.4
+"""Largest x of the direction towards the light in a room that is built around an object, frame of the room."""
+_ON_FLOOR_M = 0.05
+"""What stands on the floor is at most this far above it [m]."""
 _FLOATS_M = 0.01
 """A foot this far above the table does not stand on it [m]."""
 
@@ -81,6 +88,8 @@ class Room:
         """Builds the room, if another one or none is there, and sets the light; nothing without visual shapes."""
         wanted = (Scenery.random, self.number) if self.number else (self._scenery, self._seed)
         world = self._scene.world
+        if world.visuals and self._scene.stand is not None:
+            dress_stand(world, self._scene.stand)
         if not world.visuals or wanted == self._shown:
             return
         self._shown = wanted
@@ -116,15 +125,46 @@ def _build(scene: EpisodeScene, scenery: Scenery, seed: int) -> Light | None:
     if scenery is Scenery.random:
         kinds = list(_KINDS)
         scenery = kinds[int(rng.integers(len(kinds)))]
-    room = RoomBuilder(rng, floor_z_m=None if scene.stand is None else scene.stand.floor_z_m)
+    floor_z_m = None if scene.stand is None else scene.stand.floor_z_m
+    room = RoomBuilder(rng, floor_z_m=floor_z_m, niche=_find_niche(scene))
     light = _KINDS[scenery](room)
+    if room.niche is not None:  # it shines on the fronts: along them, shadows of handles would have steps
+        x, y, z = light.direction
+        direction = room.T_world_room.rotate(np.array([min(x, _MOST_LIGHT_X), y, z]))
+        light = replace(light, direction=tuple(direction.tolist()))
     _add_mounts(scene, room, STEEL)
     for body in scene.world.bodies.values():
         if body.semantic_class == PLINTH:
-            T_room_plinth = Pose.from_translation(-room.lift_m) @ body.root_pose()
+            T_room_plinth = room.T_world_room.inverse() @ body.root_pose()
             cover_plinth(room, body.visual_shapes[0].size, T_room_plinth)
     room.build(scene.world)
     return light
+
+
+def _find_niche(scene: EpisodeScene) -> Niche | None:
+    """Returns what a room is built around: the only object that is fixed to the floor before the stand of a robot."""
+    fixed = [item for item in scene.objects.values() if not item.free]
+    if scene.stand is None or len(fixed) != 1 or fixed[0].asset.can_move:
+        return None
+    asset, body = fixed[0].asset, fixed[0].body
+    base = asset.model.links[asset.model.root]
+    if not base.collisions:
+        return None
+    points = np.concatenate([shape.T_link_shape @ shape_mesh(shape).vertices for shape in base.collisions])
+    low, high = points.min(axis=0), points.max(axis=0)
+    depth, width, height = (high - low).tolist()
+    front = Pose.from_rpy((high[0], 0.5 * (low[1] + high[1]), low[2]), (0.0, 0.0, np.pi))
+    T_world_front = body.root_pose() @ front
+    if T_world_front.p[2] > scene.stand.floor_z_m + _ON_FLOOR_M:
+        return None
+    drawn = read_urdf(asset.drawn_urdf()).links[asset.model.root].visuals
+    largest = max(drawn, key=lambda shape: float(np.prod(np.ptp(shape_mesh(shape).vertices, axis=0))), default=None)
+    look = (
+        Material(finish=body.finish)
+        if largest is None or largest.rgba is None
+        else Material(largest.rgba[:3], body.finish)
+    )
+    return Niche(T_world_front, (depth, width, height), asset.category, look)
 
 
 class RoomView(AttributeView):
@@ -210,10 +250,12 @@ _HAND_POINTS_M = ((0.0, 0.0, 0.0), (-0.12, 0.1, 0.0), (-0.12, -0.1, 0.0))
 """Points of a hand at its start: its fingertips, and both sides of its palm, tool frame [m]."""
 _PUT_DOWN_M = np.array([(x, y, z) for x in (0.35, 0.65) for y in (-0.2, 0.2) for z in (0.0, 0.25)])
 """Corners (8, 3) of the room in which free objects are put down, world frame [m]."""
-_OVER_PALM_M, _BEHIND_PALM_M = 0.038, 0.013
+_OVER_PALM_M, _BEHIND_PALM_M = 0.07, 0.06
 """Distance of a fitted camera from the side of the palm, and from its front, against the direction of the fingers."""
-_TIPS_AT = 0.52
-"""Place of the fingertips in the picture of such a camera: 0 in its middle, 1 at its lower edge."""
+_TIPS_AT = (0.52, 0.82)
+"""Highest and lowest place of the fingertips in the picture of such a camera: 0 in its middle, 1 at its lower edge."""
+_RAIL_M = 0.3
+"""How far a rail is seen on both sides of the arm [m]."""
 _fitted: LRUCache[list[SensorCfg]] = LRUCache(8)
 
 
@@ -264,7 +306,8 @@ def _mount_on_hand(cfg: EpisodeCfg, half_rad: float) -> dict[str, Any]:
     over_m, along_m = side_m + _OVER_PALM_M, front_m - _BEHIND_PALM_M
     to_palm = np.arctan2(over_m - side_m, front_m - along_m)
     to_tips = np.arctan2(over_m, hand.tip_m - along_m)
-    turned = min(to_palm - half_rad, to_tips - np.arctan(_TIPS_AT * np.tan(half_rad)))
+    high, low = (to_tips - np.arctan(place * np.tan(half_rad)) for place in _TIPS_AT)
+    turned = float(np.clip(to_palm - half_rad, low, high))
     z = np.array([np.cos(turned), 0.0, np.sin(turned)])  # tool frame: x along the fingers, the camera at negative z
     x = np.array([0.0, 1.0, 0.0])
     T_tool_camera = Pose(np.column_stack([x, np.cross(z, x), z]), np.array([along_m, 0.0, -over_m]))
@@ -277,7 +320,7 @@ def _task_points(cfg: EpisodeCfg) -> Array:
     """Returns points (K, 3) that a camera should see, world frame [m].
 
     They are those of the boxes around objects, before objects that open, around the hands at their start, and of the
-    part of the table in which free objects are put down.
+    part of the table in which free objects are put down, or of the stands.
     """
     points = []
     for arm in cfg.robot.arms:
@@ -292,6 +335,8 @@ def _task_points(cfg: EpisodeCfg) -> Array:
         stand = stand_range(filled.stand, cfg.robot)
         for _ in range(_FIT_LAYOUTS):
             layout = sample_layout(filled.task, assets, homes, rng, stand=stand)
+            if layout.stand is not None:
+                points += list(seen_corners(layout.stand))
             for name, asset in assets.items():
                 low, high = asset.bounds_obj
                 corners = [np.where(pick, high, low) for pick in np.ndindex(2, 2, 2)]
@@ -303,6 +348,15 @@ def _task_points(cfg: EpisodeCfg) -> Array:
                     middle = box.mean(axis=0)
                     points.append(np.array([box[:, 0].min() - OPENING_M, middle[1], box[:, 2].min()]))
     return np.array(points)
+
+
+def seen_corners(stand: RobotStand) -> Array:
+    """Returns corners (K, 3) of a stand that a picture should show, of a rail only those near the arm [m]."""
+    parts = [box.bounds for box in stand.boxes[1:]]
+    low, high = parts[-1][:, 1] + np.array([-_RAIL_M, _RAIL_M])
+    corners = np.array([np.where(pick, *bounds) for bounds in parts for pick in np.ndindex(2, 2, 2)])
+    corners[:, 1] = np.clip(corners[:, 1], low, high)
+    return corners
 
 
 def _rounded(point: Sequence[float] | Array) -> list[float]:

@@ -19,6 +19,7 @@ from PIL import Image
 from unlatch.objects.annotation import Articulation, Part
 from unlatch.objects.importers.converted_asset import LinkSurfaces, inertia_problem, read_surfaces
 from unlatch.objects.procedural.assembly import GeneratedObject, model_bounds
+from unlatch.objects.procedural.colours import FINISH_OF_COLOUR
 from unlatch.simcore.errors import count_noun
 from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.meshes.collider_pieces import collider_quality
@@ -79,6 +80,7 @@ def _draw_object(world: World, made: GeneratedObject, path: Path, *, share: floa
     # objects face the light, which comes from where the robot stands in an episode
     T_world_root = Pose.from_rpy([0.0, 0.0, 0.0], [0.0, 0.0, np.pi])
     body = world.load_urdf(path, name="object", T_world_root=T_world_root)
+    body.finish_by_colour = FINISH_OF_COLOUR
     body.set_joint_positions(list(positions), list(positions.values()))
     corners = T_world_root @ np.array(list(product(*model_bounds(made.model, positions).T)))  # (8, 3)
     view = framing_camera(corners, (-0.80, -0.52, 0.42), fov_deg=_FOV_DEG, margin=_MARGIN)

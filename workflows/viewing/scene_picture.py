@@ -28,6 +28,7 @@ from unlatch.tasks.task import RegionCfg
 from unlatch.workflows.episode.criteria import Actor
 from unlatch.workflows.episode.episode import Episode, EpisodeOptions
 from unlatch.workflows.episode.scene import OPENING_M, EpisodeScene
+from unlatch.workflows.episode.visual_views import seen_corners
 from unlatch.workflows.runs.statistics import CorruptEpisodes
 from unlatch.workflows.viewing.picture import Overlay, SheetRow, compose_sheet, write_picture
 
@@ -58,6 +59,8 @@ def whole_view(scene: EpisodeScene, *, aspect: float = 1.25) -> LookAtCamera:
     """
     arms = [scene.robot.body.link_pose(arm.base_link).p for arm in scene.robot.cfg.arms]
     points = [foot + np.array(offset) for foot in arms for offset in _ARM_POINTS_M]
+    if scene.stand is not None:
+        points += list(seen_corners(scene.stand))
     for item in scene.objects.values():
         boxes = np.array([item.body.link_aabb(link) for link in item.body.mounted_links])
         low, high = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)

@@ -190,6 +190,19 @@ def add_surface(
     return body
 
 
+def carry(thing: Body, body: Body, link: str, T_link_thing: Pose) -> None:
+    """Lets scenery follow a link of a body: it keeps its pose in the frame of the link."""
+    last: list[Pose] = []
+
+    def follow() -> None:
+        T_world_link = body.link_pose(link)
+        if not last or last[0] is not T_world_link:  # a link that has not moved keeps its `Pose` object
+            thing.set_root_pose(T_world_link @ T_link_thing)
+            last[:] = [T_world_link]
+
+    thing.follow = follow
+
+
 def remove_scenery(world: World, name: str) -> None:
     """Removes scenery; unknown names are ignored."""
     body = world.scenery.pop(name, None)

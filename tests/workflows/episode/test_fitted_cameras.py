@@ -25,7 +25,7 @@ def fitted(cfg: EpisodeCfg, name: str) -> CameraCfg:
     return camera
 
 
-@pytest.mark.parametrize("robot", ["franka_panda", "xarm6"])
+@pytest.mark.parametrize("robot", ["franka_panda", "xarm6", "vx300s"])
 def test_the_fingertips_are_in_the_lower_third_of_the_wrist_camera_and_the_palm_is_below_it(robot):
     cfg = load("place_can", f"robot={robot}")
     camera, arm = fitted(cfg, "wrist"), cfg.robot.arms[0]
