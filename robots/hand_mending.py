@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -18,7 +18,7 @@ import scipy
 
 from unlatch.robots.changed_models import RepairedInertias
 from unlatch.robots.hand_shape import PAD_M
-from unlatch.robots.hands import LEAST_JOINTS, Chain, closes_on_fixed_jaw, find_chains, hand_forward
+from unlatch.robots.hands import LEAST_JOINTS, Chain, find_chains, hand_forward, opens, read_mimics
 from unlatch.robots.made_models import fixed_joint
 from unlatch.simcore.geometry import Pose, rpy_from_matrix, unit
 from unlatch.simcore.meshes.obj_file import format_obj
@@ -75,23 +75,60 @@ def mend_hands(robot: ET.Element, urdf: Path) -> list[str]:
         model, bare = _with_visuals_as_colliders(robot, model, chain)
         if bare:
             lines.append(f"colliders of {', '.join(bare)} are taken from their visuals: the hand has none")
+    for chain in branched:
+        lines += _turn_mimics(robot, model, chain, read_mimics(urdf))
     for chain in ended if not branched else ():
-        if closes_on_fixed_jaw(model, chain):
+        if opens(model, chain):
             continue
         jaw = _find_fixed_jaw(model, chain)
-        if jaw is not None and closes_on_fixed_jaw(jaw.model, chain):
+        if jaw is not None and opens(jaw.model, chain):
             jaw.write(robot)
             model = jaw.model
             lines.append(f"{jaw.name} is made from the shape of {chain.ee_link}: the jaw on which {jaw.moving} closes")
     return lines
 
 
+def _turn_mimics(
+    robot: ET.Element, model: UrdfModel, chain: Chain, mimics: Mapping[str, tuple[str, float, float]]
+) -> list[str]:
+    """Gives mimic joints of a hand the other sign, in place, if only so its fingers open; returns a line for each.
+
+    Such a joint is led out of its own limits as the file has it, and stays within them the other way.
+    """
+    turned = dict(mimics)
+    for name in mimics.keys() & set(chain.finger_joints):
+        of, factor, offset = mimics[name]
+        if not _stays_inside(model, name, mimics[name]) and _stays_inside(model, name, (of, -factor, offset)):
+            turned[name] = (of, -factor, offset)
+    if turned == mimics or opens(model, chain, mimics) or not opens(model, chain, turned):
+        return []
+    lines = []
+    for joint in robot.findall("joint"):
+        name, mimic = joint.get("name", ""), joint.find("mimic")
+        if mimic is not None and name in chain.finger_joints and turned[name] != mimics[name]:
+            stated = float(mimic.get("multiplier", "1"))
+            mimic.set("multiplier", f"{-stated:g}")
+            lines.append(f"{name}: mimic with multiplier {-stated:g}, as {stated:g} leads it out of its own limits")
+    return lines
+
+
+def _stays_inside(model: UrdfModel, name: str, mimic: tuple[str, float, float]) -> bool:
+    """Returns whether a joint mimics another one inside its own limits, for most of the way."""
+    of, factor, offset = mimic
+    own, leader = model.joints[name], model.joints.get(of)
+    if leader is None or not own.is_limited or not leader.is_limited or own.upper <= own.lower:
+        return True
+    low, high = sorted((factor * leader.lower + offset, factor * leader.upper + offset))
+    return min(high, own.upper) - max(low, own.lower) > 0.5 * (high - low)
+
+
 def hold_base(robot: ET.Element, urdf: Path) -> list[str]:
     """Fixes the joints that move the whole robot, in place; returns a line that names them, if there are any.
 
     Simulators add such joints between the world and a mobile base, whose links before it have no shape. Unlatch holds a
-    base where it stands. Where the base of an arm has no shape, the first joint of the arm moves all shapes too, and so
-    does a lift: joints of an arm stay, but for a mobile base's two horizontal slides and its turn about the vertical.
+    base where it stands, and with it planar and floating joints. Where the base of an arm has no shape, the first joint
+    of the arm moves all shapes too, and so does a lift: joints of an arm stay, but for a mobile base's two horizontal
+    slides and its turn about the vertical.
 
     Args:
         robot: Root element of the URDF.
@@ -116,6 +153,7 @@ def hold_base(robot: ET.Element, urdf: Path) -> list[str]:
     if above and above[-1].kind == "prismatic" and _is_upright(model, above[-1]):
         kept.add(above[-1].name)
     found = [joint.name for joint in above if joint.name not in kept]
+    found += [name for name, joint in model.joints.items() if joint.kind in _WITHOUT_MOTOR]
     for element in robot.findall("joint"):
         if element.get("name") in found:
             element.set("type", "fixed")
@@ -123,6 +161,10 @@ def hold_base(robot: ET.Element, urdf: Path) -> list[str]:
                 for each in element.findall(tag):
                     element.remove(each)
     return [f"{', '.join(found)}: held, for they move the whole robot"] if found else []
+
+
+_WITHOUT_MOTOR = ("planar", "floating")
+"""Kinds of joints of a base that stands where it is put; Bullet has none."""
 
 
 def _planar_base(model: UrdfModel, above: Sequence[Joint]) -> set[str]:

@@ -46,7 +46,7 @@ _HOME_HEADS_M = (
 """Places of the hand at home, x and z, best first: before the nearest object, as for the Panda [m]."""
 _HOME_FRONT_M = 0.42
 """Largest x of the fingers of a small arm at home, before its scale [m]."""
-_HOME_DIRECTIONS = ((0.0, 0.0, -1.0), (0.5, 0.0, -0.87), (0.87, 0.0, -0.5))
+_HOME_DIRECTIONS = ((0.0, 0.0, -1.0), (0.5, 0.0, -0.87), (0.87, 0.0, -0.5), (1.0, 0.0, 0.0))
 """Directions in which the hand looks at home, best first: down, or forwards for a wrist that cannot look down."""
 GRIP_N = 30.0
 """Grip force, that of the smallest grippers in the catalog; smaller if the URDF allows less [N]."""
@@ -144,16 +144,36 @@ def _reach_m(kinematics: ArmKinematics, arm: ArmCfg) -> float:
 
 
 def _draw_heads(kinematics: ArmKinematics, arm: ArmCfg) -> Array:
-    """Returns (N, 3) places of `tool_head` at drawn postures, from the shoulder, the second turning joint [m].
+    """Returns (N, 3) places of `tool_head` at drawn postures, from the shoulder, see `shoulder_index` [m].
 
     Their axes are those of the arm's base frame.
     """
     rng = np.random.default_rng(0)
     q = rng.uniform(arm.lower, arm.upper, (_REACH_SAMPLES, len(arm.joints)))
-    R, p, _, origins = kinematics.sweep(q)
-    turning = [i for i, slides in enumerate(sliding_joints(kinematics)) if not slides]
-    heads: Array = R @ np.array(arm.keypoints["tool_head"]) + p - origins[turning[:2][-1]]
+    R, p, axes, origins = kinematics.sweep(q)
+    heads: Array = (
+        R @ np.array(arm.keypoints["tool_head"]) + p - origins[shoulder_index(sliding_joints(kinematics), axes[:, 0])]
+    )
     return heads
+
+
+def shoulder_index(slides: Array, axes: Array) -> int:
+    """Returns the joint from which an arm reaches out: its second turning joint.
+
+    It is the first turning joint if both turn about parallel axes, as in a SCARA, and a slide that comes before it, as
+    of a gantry or a telescope, but for a lift or a rail below the whole arm.
+
+    Args:
+        slides: (n,) whether each joint slides.
+        axes: (n, 3) axis of each joint at one posture.
+    """
+    turning = np.flatnonzero(~slides)[:2]
+    reaching = [int(i) for i in np.flatnonzero(slides) if i > 0]
+    second = int(turning[-1]) if len(turning) else len(slides)
+    if reaching and reaching[0] < second:
+        return reaching[0]
+    parallel = len(turning) == 2 and abs(float(axes[turning[0]] @ axes[turning[1]])) > _UPRIGHT
+    return int(turning[0]) if parallel else min(second, len(slides) - 1)
 
 
 def _describe_arm(model: UrdfModel, chain: Chain, hand: Hand, name: str) -> ArmCfg:
@@ -412,8 +432,8 @@ def _find_home(cfg: RobotCfg, arm: ArmCfg, robot: Robot, world: World, reach: Re
             f"of {tried} joint positions with the hand before the objects, none is free of the robot's own links. "
             if tried
             else f"it reaches none of the places before the objects, x = {cfg.scale * 0.22:.2f} to "
-            f"{cfg.scale * 0.4:.2f} m and z = {cfg.scale * 0.24:.2f} to {cfg.scale * 0.62:.2f} m, with its hand down "
-            "or 30 degrees below the horizontal. Compare the joint limits with the data sheet. "
+            f"{cfg.scale * 0.4:.2f} m and z = {cfg.scale * 0.24:.2f} to {cfg.scale * 0.62:.2f} m, with its hand level, "
+            "down or between. Compare the joint limits with the data sheet. "
         )
         + "Write the robot by hand (docs/robots.md).",
         arm=arm.name,

@@ -543,7 +543,11 @@ class _UrdfReader:
             return None
         for source in (material, self.materials.get(material.get("name", ""))):
             if source is not None and (colour := source.find("color")) is not None:
-                r, g, b, a = self._read_numbers(colour.get("rgba", ""), 4, where)
+                text = colour.get("rgba", "")
+                count = len(text.split())
+                if count > 2 and count != 4:  # without an opacity, or with numbers that nothing explains
+                    text = " ".join([*text.split()[:3], "1"])
+                r, g, b, a = self._read_numbers(text, 4, where)
                 return (r, g, b, a)
         return None
 

@@ -280,3 +280,12 @@ def test_no_joint_that_an_arm_needs_is_held(tmp_path, text, held):
     robot = parse_xml(file)
     hold_base(robot, file)
     assert [joint.get("name") for joint in robot.iter("joint") if joint.get("type") == "fixed"] == held
+
+
+def test_a_planar_joint_is_held(tmp_path):
+    file = tmp_path / "a.urdf"
+    drive = '<link name="odom"/><joint name="drive" type="planar"><parent link="odom"/><child link="base"/></joint>'
+    file.write_text(arm_on(drive, joints=6, base_shape=SHAPE), encoding="utf-8")
+    robot = parse_xml(file)
+    assert hold_base(robot, file) == ["drive: held, for they move the whole robot"]
+    assert robot.find("joint[@name='drive']").get("type") == "fixed"

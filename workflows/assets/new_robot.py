@@ -148,7 +148,7 @@ def new_robot(urdf: Path, cfg: NewRobotCfg) -> NewRobot:
         robot = _with_armature(robot, source.armature)
         check_robot(robot, object_friction=OBJECT_FRICTION)
         lines = _lines_of_srdf(urdf.with_suffix(".srdf").name, may_touch, robot)
-        lines += [*source.lines, *massless_links(source.file), *unstated_limits(source.file, robot)]
+        lines += [*source.lines, *massless_links(source.file), *unstated_limits(source.file, robot), *open_hands(robot)]
         shares = list(REACH.scaled(robot.scale).shares(robot))
         sheet = compose_sheet(_draw_rows(robot))
         if source.is_made:
@@ -314,6 +314,26 @@ def massless_links(urdf: Path) -> list[str]:
     return [f"masses from shapes and the density of water, the file states none: {named}"] if found else []
 
 
+def open_hands(robot: RobotCfg) -> list[str]:
+    """Returns a line for each hand whose fingers stay apart when it is closed."""
+    gaps = [(arm.name, _closed_gap_m(arm), ", ".join(arm.gripper.joints)) for arm in robot.arms]
+    return [
+        f"warning: arm {name}: closed, the fingers are {1e3 * gap:.0f} mm apart and hold thicker parts alone. If they "
+        f"close further, correct the limits of {joints}"
+        for name, gap, joints in gaps
+        if gap > _STAYS_OPEN_M
+    ]
+
+
+_STAYS_OPEN_M = 5e-3
+"""Fingers that are further apart than this when closed do not hold the thin handles of common furniture [m]."""
+
+
+def _closed_gap_m(arm: ArmCfg) -> float:
+    """Returns the gap between the fingers of a closed hand [m]."""
+    return min(arm.gripper.widths_m, default=0.0)
+
+
 def _check_free(files: Iterable[Path], urdf: Path, *, force: bool) -> None:
     """Raises an error if a file that is to be written is there, or is the file that is read."""
     for file in files:
@@ -412,6 +432,8 @@ def _draw_hand(world: World, robot: Robot, arm: Arm, width_m: float) -> np.ndarr
 
 _BAR_M, _BAR_SHARE = 0.02, 0.4
 """Thickness of the bar, at most this share of the opening."""
+_GRIPPED_M = 2e-3
+"""The bar is at least this much thicker than the gap between closed fingers [m]."""
 _BAR_LENGTH_M = 0.06
 _WEIGHT_KG, _LIFT_M = 0.5, 0.1
 """Mass that is lifted and how far; a small arm has a share of both."""
@@ -462,7 +484,10 @@ class _Bench:
     def place_bar(self, mass_kg: float) -> None:
         """Puts a bar between the pads, fixed if it has no mass."""
         cfg = self.arm.cfg
-        thickness_m = min(_BAR_M, _BAR_SHARE * cfg.gripper.max_width_m)
+        narrowest, widest = _closed_gap_m(cfg), cfg.gripper.max_width_m
+        thickness_m = min(_BAR_M, _BAR_SHARE * widest)
+        if thickness_m < narrowest + _GRIPPED_M:
+            thickness_m = narrowest + _BAR_SHARE * (widest - narrowest)
         T_world_tool = self.robot.body.link_pose(cfg.ee_link) @ tool_frame(cfg.keypoints)
         size = (0.5 * _BAR_M, thickness_m, _BAR_LENGTH_M)
         self.bar = self.world.add_box(
@@ -535,7 +560,7 @@ def _lift(robot: RobotCfg, arm: ArmCfg) -> Iterator[TrialResult]:
         why, key = "the arm is too weak", "max_effort"
     else:
         why, key = "it slips out of the hand", "grip_force_n"
-    text = f"lifts {weight_kg:g} kg by {1e3 * risen_m:.0f} of {1e3 * lift_m:.0f} mm: {why}"
+    text = f"lifts {weight_kg:g} kg by {max(0.0, 1e3 * risen_m):.0f} of {1e3 * lift_m:.0f} mm: {why}"
     yield TrialResult(arm.name, f"{text}. Compare {key} with the data sheet", passed=False)
 
 
