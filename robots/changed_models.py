@@ -169,7 +169,7 @@ def localise_meshes(robot: ET.Element, source: Path, folder: str) -> dict[str, P
 
 @dataclass(frozen=True)
 class RepairedInertias:
-    """A change of a model for `changed_model`: `repair_inertias`, `normalise_axes`, `align_inertias` for some joints."""
+    """A change of a model for `changed_model`: `repair_inertias`, `normalise_axes` and `align_inertias`."""
 
     joints: tuple[str, ...] = ()
     urdf: Path | None = None

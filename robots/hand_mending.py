@@ -20,6 +20,7 @@ from unlatch.robots.changed_models import RepairedInertias
 from unlatch.robots.hand_shape import PAD_M
 from unlatch.robots.hands import LEAST_JOINTS, Chain, find_chains, hand_forward, opens, read_mimics
 from unlatch.robots.made_models import fixed_joint
+from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose, rpy_from_matrix, unit
 from unlatch.simcore.meshes.obj_file import format_obj
 from unlatch.simcore.meshes.shape_surface import shape_mesh
@@ -192,6 +193,71 @@ def _root_axis(model: UrdfModel, joint: Joint) -> Array:
     """Returns (3,) the axis of a joint, root frame."""
     axis: Array = model.link_pose(joint.child).R @ unit(joint.axis)
     return axis
+
+
+def mend_lengths(robot: ET.Element, urdf: Path) -> list[str]:
+    """Gives a robot lengths in metres, in place, where they are in millimetres; returns a line for each change.
+
+    Places and sizes are in millimetres if the joints of an arm are further apart than any on a table, meshes if they
+    are larger than any link. Each has its own unit: drawings in millimetres are often put at places in metres.
+
+    Args:
+        robot: Root element of the URDF.
+        urdf: Its file, as it is on disk.
+
+    Raises:
+        AssetError: The file or a mesh cannot be read, or a mesh has no triangles.
+    """
+    model = read_urdf(urdf, meshes_anywhere=True)
+    lengths = [sum(float(np.linalg.norm(j.T_parent_joint.p)) for j in model.joints_above(name)) for name in model.links]
+    lines = []
+    if max(lengths) > _MOST_LENGTH_M:
+        for element in robot.iter():
+            for key in _LENGTHS.get(element.tag, ()):
+                if key in element.attrib:
+                    element.set(key, _in_metres(element.attrib[key]))
+        lines.append(f"places and sizes are read as millimetres: in metres, it would be {max(lengths):.0f} m long")
+    large = {name for name, extent in _mesh_extents(model, urdf).items() if extent > _MOST_MESH_M}
+    for mesh in robot.iter("mesh"):
+        if mesh.get("filename") in large:
+            mesh.set("scale", _in_metres(mesh.get("scale", "1 1 1")))
+    if large:
+        lines.append(f"meshes are read as millimetres: {', '.join(sorted(Path(name).name for name in large))}")
+    return lines
+
+
+def _mesh_extents(model: UrdfModel, urdf: Path) -> dict[str, float]:
+    """Returns the largest extent of each mesh of a robot by its name in the URDF [m]."""
+    extents: dict[str, float] = {}
+    for link in model.links.values():
+        for shape in (*link.visuals, *link.collisions):
+            if shape.kind is not ShapeKind.mesh or shape.mesh in extents:
+                continue
+            mesh = shape_mesh(shape)
+            if not len(mesh.faces):
+                raise AssetError(
+                    f"{urdf}: the mesh '{shape.mesh}' of link '{link.name}' has no triangles. Expected a surface. "
+                    "Export it again, or remove it from the URDF.",
+                    path=str(urdf),
+                    link=link.name,
+                )
+            extents[str(shape.mesh)] = float(np.ptp(mesh.vertices, axis=0).max())
+    return extents
+
+
+def _in_metres(text: str) -> str:
+    return " ".join(f"{1e-3 * float(word):.9g}" for word in text.split())
+
+
+_LENGTHS = {
+    "origin": ("xyz",),
+    "box": ("size",),
+    "sphere": ("radius",),
+    **dict.fromkeys(("cylinder", "capsule"), ("radius", "length")),
+}
+"""Attributes of a URDF that are lengths, by element; a mesh has its own unit."""
+_MOST_LENGTH_M, _MOST_MESH_M = 15.0, 5.0
+"""Largest sum of the distances between the joints of a robot, and largest extent of one of its meshes [m]."""
 
 
 def mend_limits(robot: ET.Element) -> list[str]:

@@ -23,7 +23,7 @@ from unlatch.robots.changed_models import DISTRIBUTION, copy_meshes, localise_me
 from unlatch.robots.checks import check_robot
 from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
 from unlatch.robots.foreign_models import MENAGERIE, convert_mjcf, load_mjcf, menagerie_file
-from unlatch.robots.hand_mending import hold_base, mend_hands, mend_limits
+from unlatch.robots.hand_mending import hold_base, mend_hands, mend_lengths, mend_limits
 from unlatch.robots.hand_shape import tool_frame
 from unlatch.robots.models import model_path, to_text
 from unlatch.robots.mounted_gripper import GRIPPERS, GripperMount, with_data_sheet, with_gripper
@@ -197,15 +197,20 @@ def _prepare_model(urdf: Path, cfg: NewRobotCfg, scratch: Path) -> _SourceModel:
     if is_mjcf(urdf):
         converted = convert_mjcf(load_mjcf(urdf), scratch, re.sub(r"\W", "_", urdf.stem), where=str(urdf))
         file = converted.urdf
+    read_urdf(file, meshes_anywhere=True)  # it names what is no number
+    robot = parse_xml(file, root_tag="robot")
+    lines = mend_lengths(robot, file)
+    if lines:
+        file = _write_model(robot, file, scratch, "lengths")
     if cfg.gripper is not None:
         hand = None if cfg.has_known_gripper else _gripper_urdf(user_path(cfg.gripper).absolute(), scratch)
         text, mount = with_gripper(file, cfg.flange, hand)
         file = scratch / "gripper.urdf"
         file.write_text(text, encoding="utf-8")
-    read_urdf(file, meshes_anywhere=True)  # it names what is no number
+        read_urdf(file, meshes_anywhere=True)
     robot = parse_xml(file, root_tag="robot")
     stated = ET.tostring(robot)
-    lines = [*hold_base(robot, file), *mend_limits(robot)]
+    lines += [*hold_base(robot, file), *mend_limits(robot)]
     if ET.tostring(robot) != stated:
         file = _write_model(robot, file, scratch, "limits")
     stated = ET.tostring(robot)
