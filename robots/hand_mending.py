@@ -28,7 +28,7 @@ from unlatch.simcore.meshes.solids import convex_hull
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, sample_surface
 from unlatch.simcore.temporary_folders import scratch_files
 from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel
-from unlatch.simcore.urdf.reader import read_urdf
+from unlatch.simcore.urdf.reader import MAX_MESH_BYTES, read_urdf
 
 Array = np.ndarray
 
@@ -227,11 +227,11 @@ def mend_lengths(robot: ET.Element, urdf: Path) -> list[str]:
 
 
 def _mesh_extents(model: UrdfModel, urdf: Path) -> dict[str, float]:
-    """Returns the largest extent of each mesh of a robot by its name in the URDF [m]."""
+    """Returns the largest extent of each mesh without a unit by its name in the URDF [m]."""
     extents: dict[str, float] = {}
     for link in model.links.values():
         for shape in (*link.visuals, *link.collisions):
-            if shape.kind is not ShapeKind.mesh or shape.mesh in extents:
+            if shape.kind is not ShapeKind.mesh or shape.mesh in extents or not _states_no_unit(shape.path):
                 continue
             mesh = shape_mesh(shape)
             if not len(mesh.faces):
@@ -243,6 +243,11 @@ def _mesh_extents(model: UrdfModel, urdf: Path) -> dict[str, float]:
                 )
             extents[str(shape.mesh)] = float(np.ptp(mesh.vertices, axis=0).max())
     return extents
+
+
+def _states_no_unit(path: Path | None) -> bool:
+    """Returns whether a file is a mesh of a format without a unit, and not too large to be read."""
+    return path is not None and path.suffix.lower() in (".obj", ".stl") and path.stat().st_size <= MAX_MESH_BYTES
 
 
 def _in_metres(text: str) -> str:

@@ -48,8 +48,9 @@ _HOME_FRONT_M = 0.42
 """Largest x of the fingers of a small arm at home, before its scale [m]."""
 _HOME_DIRECTIONS = ((0.0, 0.0, -1.0), (0.5, 0.0, -0.87), (0.87, 0.0, -0.5), (1.0, 0.0, 0.0))
 """Directions in which the hand looks at home, best first: down, or forwards for a wrist that cannot look down."""
-GRIP_N = 30.0
-"""Grip force, that of the smallest grippers in the catalog; smaller if the URDF allows less [N]."""
+GRIP_N, WEAKEST_N = 30.0, 20.0
+"""Grip force, and the smaller one where the URDF allows less: that of the weakest gripper in the catalog. Efforts of
+fingers in URDFs are often placeholders [N]."""
 _ACCELERATION_RAD_S2, _ACCELERATION_M_S2 = 5.0, 1.0
 _FASTEST_RAD_S, _FASTEST_M_S = 3.0, 0.5
 _UNSTATED_RAD_S, _UNSTATED_M_S = 1.5, 0.2
@@ -186,12 +187,9 @@ def _describe_arm(model: UrdfModel, chain: Chain, hand: Hand, name: str) -> ArmC
     slide = [joint.kind == "prismatic" for joint in joints]
     fastest = [_FASTEST_M_S if s else _FASTEST_RAD_S for s in slide]
     strongest = [_STRONGEST_N if s else _STRONGEST_NM for s in slide]
-    drive = model.joints[hand.joints[0]]
-    travel = abs(hand.opened[0] - hand.closed[0])
     stroke = hand.widths_m[-1] - hand.widths_m[0]
-    # by virtual work, the force at the pads that the motors can give, each as strong as that of the first joint
-    allowed = hand.motors * drive.effort * travel / stroke if drive.effort > 0.0 and stroke > 0.0 else GRIP_N
-    force = float(round(min(GRIP_N, max(allowed, 1.0)), 1))
+    allowed = stated_grip_n(model, hand.joints[0], abs(hand.opened[0] - hand.closed[0]) / stroke, motors=hand.motors)
+    force = float(round(min(GRIP_N, max(allowed, WEAKEST_N)), 1))
     slides = model.joints[hand.joints[0]].kind == "prismatic"
     tip = model.link_pose(chain.ee_link) @ np.array(hand.keypoints["tool_head"])
     efforts = [
@@ -235,6 +233,22 @@ def _describe_arm(model: UrdfModel, chain: Chain, hand: Hand, name: str) -> ArmC
         workspace=[[-0.6, -1.3, -0.9], [1.3, 1.3, 1.3]],
         gripper=gripper,
     )
+
+
+def stated_grip_n(model: UrdfModel, joint: str, travel_per_m: float, *, motors: int) -> float:
+    """Returns the force at the pads, by virtual work, that a file allows the motors of a hand, as strong as one joint.
+
+    Args:
+        model: The robot.
+        joint: The joint.
+        travel_per_m: Its travel for each metre of opening [rad/m or m/m].
+        motors: How many there are.
+
+    Returns:
+        `GRIP_N` if the file states no effort [N].
+    """
+    effort = model.joints[joint].effort
+    return motors * effort * travel_per_m if effort > 0.0 else GRIP_N
 
 
 def _place_base(cfg: RobotCfg, reach: ReachModel) -> RobotCfg:

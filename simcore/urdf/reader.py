@@ -35,7 +35,7 @@ MAX_XML_BYTES = 8_000_000
 MAX_ELEMENTS = 200_000
 
 
-def parse_xml(path: Path, *, root_tag: str | None = None) -> ET.Element:
+def parse_xml(path: Path, *, root_tag: str | None = None, most_bytes: int = MAX_XML_BYTES) -> ET.Element:
     """Returns the root element of an XML file, which must have the tag `root_tag` if it is given.
 
     Prefixes of names (`drake:member`) stay as they are written, and need no declaration: as for the URDF readers of
@@ -46,8 +46,8 @@ def parse_xml(path: Path, *, root_tag: str | None = None) -> ET.Element:
     """
     try:
         size = path.stat().st_size
-        if size > MAX_XML_BYTES:
-            raise AssetError(f"{path}: {size} bytes, at most {MAX_XML_BYTES} are read.", path=str(path))
+        if size > most_bytes:
+            raise AssetError(f"{path}: {size} bytes, at most {most_bytes} are read.", path=str(path))
         data = path.read_bytes()
     except OSError as exc:
         raise AssetError(f"{path}: the file cannot be read ({exc.strerror or exc}).", path=str(path)) from exc

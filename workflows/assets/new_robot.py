@@ -25,11 +25,12 @@ from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
 from unlatch.robots.foreign_models import MENAGERIE, convert_mjcf, load_mjcf, menagerie_file
 from unlatch.robots.hand_mending import hold_base, mend_hands, mend_lengths, mend_limits
 from unlatch.robots.hand_shape import tool_frame
+from unlatch.robots.hands import read_mimics
 from unlatch.robots.models import model_path, to_text
 from unlatch.robots.mounted_gripper import GRIPPERS, GripperMount, with_data_sheet, with_gripper
 from unlatch.robots.reach import ReachModel, ReachRegion
 from unlatch.robots.robot import Arm, Robot
-from unlatch.robots.robot_from_urdf import read_srdf, robot_from_urdf
+from unlatch.robots.robot_from_urdf import WEAKEST_N, read_srdf, robot_from_urdf, stated_grip_n
 from unlatch.simcore.cache import cache_root, json_hash
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.files import user_path
@@ -148,7 +149,8 @@ def new_robot(urdf: Path, cfg: NewRobotCfg) -> NewRobot:
         robot = _with_armature(robot, source.armature)
         check_robot(robot, object_friction=OBJECT_FRICTION)
         lines = _lines_of_srdf(urdf.with_suffix(".srdf").name, may_touch, robot)
-        lines += [*source.lines, *massless_links(source.file), *unstated_limits(source.file, robot), *open_hands(robot)]
+        lines += [*source.lines, *massless_links(source.file), *unstated_limits(source.file, robot)]
+        lines += [] if cfg.has_known_gripper else [*weak_hands(source.file, robot), *open_hands(robot)]
         shares = list(REACH.scaled(robot.scale).shares(robot))
         sheet = compose_sheet(_draw_rows(robot))
         if source.is_made:
@@ -317,6 +319,23 @@ def massless_links(urdf: Path) -> list[str]:
     found = shape_inertials(read_urdf(urdf, meshes_anywhere=True))
     named = ", ".join(f"{name} {1e3 * inertial.mass_kg:.0f} g" for name, inertial in found.items())
     return [f"masses from shapes and the density of water, the file states none: {named}"] if found else []
+
+
+def weak_hands(urdf: Path, robot: RobotCfg) -> list[str]:
+    """Returns a line for each hand that gets more force than the efforts of its file allow."""
+    model, mimics = read_urdf(urdf, meshes_anywhere=True), read_mimics(urdf)
+    lines = []
+    for arm in robot.arms:
+        hand = arm.gripper
+        motors = [name for name in hand.joints if name not in mimics]
+        travel = abs(hand.opened[0] - hand.closed[0]) / (hand.max_width_m - _closed_gap_m(arm))
+        stated_n = stated_grip_n(model, hand.joints[0], travel, motors=len(motors))
+        if stated_n < WEAKEST_N:
+            lines.append(
+                f"{', '.join(motors)}: the file's effort grips with {stated_n:.3g} N; {hand.grip_force_n:g} N is "
+                "assumed, that of the weakest gripper of the catalog"
+            )
+    return lines
 
 
 def open_hands(robot: RobotCfg) -> list[str]:
