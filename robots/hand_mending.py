@@ -17,8 +17,17 @@ import numpy as np
 import scipy
 
 from unlatch.robots.changed_models import RepairedInertias
-from unlatch.robots.hand_shape import PAD_M
-from unlatch.robots.hands import LEAST_JOINTS, Chain, find_chains, hand_forward, opens, read_mimics
+from unlatch.robots.hand_shape import PAD_M, tool_frame
+from unlatch.robots.hands import (
+    LEAST_JOINTS,
+    Chain,
+    find_chains,
+    find_mimics,
+    hand_forward,
+    measure_hand,
+    opens,
+    read_mimics,
+)
 from unlatch.robots.made_models import fixed_joint
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose, rpy_from_matrix, unit
@@ -27,7 +36,7 @@ from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.meshes.solids import convex_hull
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, sample_surface
 from unlatch.simcore.temporary_folders import scratch_files
-from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel
+from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel, rigid_links
 from unlatch.simcore.urdf.reader import MAX_MESH_BYTES, read_urdf
 
 Array = np.ndarray
@@ -78,6 +87,7 @@ def mend_hands(robot: ET.Element, urdf: Path) -> list[str]:
             lines.append(f"colliders of {', '.join(bare)} are taken from their visuals: the hand has none")
     for chain in branched:
         lines += _turn_mimics(robot, model, chain, read_mimics(urdf))
+        lines += _clear_gap(robot, model, chain)
     for chain in ended if not branched else ():
         if opens(model, chain):
             continue
@@ -113,6 +123,39 @@ def _turn_mimics(
     return lines
 
 
+def _clear_gap(robot: ET.Element, model: UrdfModel, chain: Chain) -> list[str]:
+    """Leaves out the colliders of a palm that fill the gap between the pads, in place; returns a line for each link.
+
+    Such colliders are drawn about all that the fingers may sweep, to keep arms apart. Nothing could be held.
+    """
+    try:
+        hand = measure_hand(model, chain, find_mimics(robot))
+    except AssetError:
+        return []
+    T_ee_tool = tool_frame(hand.keypoints)
+    T_tool_root = (model.link_pose(chain.ee_link) @ T_ee_tool).inverse()
+    lines = []
+    for link in robot.findall("link"):
+        name = link.get("name", "")
+        if name not in rigid_links(model, chain.ee_link) or name in hand.finger_links:
+            continue
+        shapes = iter(model.links[name].collisions)
+        filling = []
+        for element in link.findall("collision"):
+            own = [next(shapes) for _ in range(3 if element.find("geometry/capsule") is not None else 1)]
+            points = np.concatenate([_surface(shape) for shape in own])
+            inside = T_tool_root @ model.link_pose(name) @ points
+            low, high = inside.min(axis=0), inside.max(axis=0)
+            if high[0] > 0.0 and np.all(low[1:] < 0.0) and np.all(high[1:] > 0.0):
+                filling.append(element)
+        for element in filling:
+            link.remove(element)
+        if filling:
+            count = f"{len(filling)} colliders" if len(filling) > 1 else "a collider"
+            lines.append(f"{count} of {name} left out: nothing fits between the fingers with it")
+    return lines
+
+
 def _stays_inside(model: UrdfModel, name: str, mimic: tuple[str, float, float]) -> bool:
     """Returns whether a joint mimics another one inside its own limits, for most of the way."""
     of, factor, offset = mimic
@@ -128,8 +171,8 @@ def hold_base(robot: ET.Element, urdf: Path) -> list[str]:
 
     Simulators add such joints between the world and a mobile base, whose links before it have no shape. Unlatch holds a
     base where it stands, and with it planar and floating joints. Where the base of an arm has no shape, the first joint
-    of the arm moves all shapes too, and so does a lift: joints of an arm stay, but for a mobile base's two horizontal
-    slides and its turn about the vertical.
+    of the arm moves all shapes too, and so does a lift: joints of an arm stay, but for those of a mobile base, see
+    `_planar_base`.
 
     Args:
         robot: Root element of the URDF.
@@ -168,8 +211,11 @@ _WITHOUT_MOTOR = ("planar", "floating")
 """Kinds of joints of a base that stands where it is put; Bullet has none."""
 
 
-def _planar_base(model: UrdfModel, above: Sequence[Joint]) -> set[str]:
-    """Returns the first joints of a robot if they move it over the floor: two slides, and perhaps a turn."""
+def _planar_base(model: UrdfModel, above: list[Joint]) -> set[str]:
+    """Returns the first joints of a robot if they move it over the floor.
+
+    These are two slides, and perhaps a turn, or a turn and a slide in the direction in which it looks.
+    """
     slides: list[Joint] = []
     turns: list[Joint] = []
     for joint in above:
@@ -180,6 +226,8 @@ def _planar_base(model: UrdfModel, above: Sequence[Joint]) -> set[str]:
         else:
             break
     directions = [_root_axis(model, joint) for joint in slides]
+    if turns and slides and above[:2] == [*turns, *slides]:
+        return {joint.name for joint in above[:2]}
     if len(slides) < 2 or abs(float(directions[0] @ directions[1])) > _ALONG:
         return set()
     return {joint.name for joint in (*slides, *turns)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -82,8 +83,13 @@ def read_mimics(urdf: Path) -> dict[str, tuple[str, float, float]]:
 
     A joint that mimics a mimic joint is led by the joint at the beginning of this chain.
     """
+    return find_mimics(parse_xml(urdf))
+
+
+def find_mimics(robot: ET.Element) -> dict[str, tuple[str, float, float]]:
+    """Returns what `read_mimics` does, of the root element of a URDF."""
     found: dict[str, tuple[str, float, float]] = {}
-    for joint in parse_xml(urdf).iter("joint"):
+    for joint in robot.iter("joint"):
         mimic = joint.find("mimic")
         if mimic is not None and joint.get("name"):
             numbers = (float(mimic.get("multiplier", "1")), float(mimic.get("offset", "0")))

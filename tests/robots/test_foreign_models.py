@@ -269,6 +269,8 @@ WHEELS = "".join(
         (arm_on(joints_above_base(rail="1 0 0"), joints=6, base_shape=SHAPE), []),
         (arm_on(joints_above_base(x="1 0 0") + WHEELS, joints=6, base_shape=SHAPE), ["x"]),
         (arm_on(PLANAR, joints=6), ["x", "y", "yaw"]),
+        (arm_on(joints_above_base(yaw="0 0 1", forward="1 0 0"), joints=6), ["yaw", "forward"]),
+        (arm_on(joints_above_base(rail="1 0 0", yaw="0 0 1"), joints=6), []),
         (arm_on(PLANAR, joints=5, base_shape=SHAPE), ["x", "y", "yaw"]),
         (arm_on(PLANAR + WHEELS, joints=6, base_shape=SHAPE), ["x", "y", "yaw"]),
         (arm_on(PLANAR, joints=4, base_shape=SHAPE), []),

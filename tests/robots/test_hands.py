@@ -169,13 +169,7 @@ def test_fingers_on_levers_are_closed_where_they_meet(tmp_path):
 def test_a_mimic_with_the_wrong_sign_is_turned_if_it_keeps_the_fingers_together(tmp_path, limits, turned):
     axes = ("0 1 0", "0 -1 0") if turned else ("0 1 0", "0 1 0")
     file = two_fingers(tmp_path, limits=limits, mimic='<mimic joint="slide_q" multiplier="-1"/>', axes=axes)
-    text = file.read_text(encoding="utf-8")
-    for number in range(5):  # an arm below the wrist
-        ends = f'<parent link="w{number}"/><child link="{f"w{number + 1}" if number < 4 else "wrist"}"/>'
-        text = text.replace(
-            "</robot>", f'<link name="w{number}"/><joint name="j{number}" type="continuous">{ends}</joint></robot>'
-        )
-    file.write_text(text, encoding="utf-8")
+    put_on_arm(file)
     robot = parse_xml(file)
     expected = ["slide_r: mimic with multiplier 1, as -1 leads it out of its own limits"] if turned else []
     assert mend_hands(robot, file) == expected
@@ -189,3 +183,31 @@ def test_a_mimic_of_a_mimic_follows_the_first_joint(tmp_path):
     joints += '<joint name="c"><mimic joint="b" multiplier="-1" offset="0.2"/></joint>'
     file.write_text(f"<robot>{joints}</robot>", encoding="utf-8")
     assert read_mimics(file) == {"b": ("a", 2.0, 0.1), "c": ("a", -2.0, pytest.approx(0.1))}
+
+
+def put_on_arm(file):
+    """Puts the hand of a URDF on an arm of six joints."""
+    text = file.read_text(encoding="utf-8")
+    for number in range(5):
+        child = f"w{number + 1}" if number < 4 else "wrist"
+        joint = f'<joint name="j{number}" type="continuous"><parent link="w{number}"/><child link="{child}"/></joint>'
+        text = text.replace("</robot>", f'<link name="w{number}"/>{joint}</robot>')
+    file.write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize(("radius", "left_out"), [(0.02, True), (0.005, False)])
+def test_a_collider_that_fills_the_gap_between_the_fingers_is_left_out(tmp_path, radius, left_out):
+    file = two_fingers(tmp_path)
+    shapes = "".join(
+        f'<collision><origin xyz="0 0 {z}"/><geometry><capsule radius="{radius}" length="0.01"/></geometry></collision>'
+        for z in (0.0, 0.06)
+    )
+    file.write_text(file.read_text().replace('<link name="p"/>', f'<link name="p">{shapes}</link>'), encoding="utf-8")
+    put_on_arm(file)
+    robot = parse_xml(file)
+    expected = ["a collider of p left out: nothing fits between the fingers with it"] if left_out else []
+    assert mend_hands(robot, file) == expected
+    assert [each.get("xyz") for each in robot.iterfind("link[@name='p']/collision/origin")] == [
+        "0 0 0.0",
+        *([] if left_out else ["0 0 0.06"]),
+    ]
