@@ -53,10 +53,12 @@ def parse_xml(path: Path, *, root_tag: str | None = None, most_bytes: int = MAX_
         raise AssetError(f"{path}: the file cannot be read ({exc.strerror or exc}).", path=str(path)) from exc
     root = _parse_elements(_from_declaration(data), path)
     if root_tag is not None and root.tag != root_tag:
-        raise AssetError(f"{path}: the root element is <{root.tag}>, expected <{root_tag}>.", path=str(path))
+        advice = f" An SDF file says the same in other elements: {_FROM_SDF}." if root.tag == "sdf" else ""
+        raise AssetError(f"{path}: the root element is <{root.tag}>, expected <{root_tag}>.{advice}", path=str(path))
     return root
 
 
+_FROM_SDF = "use the URDF or xacro from which it was made, or convert it"
 _PROLOGUE = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s|<!--.*?-->)+(?=<\?xml\s)", re.DOTALL)
 """Blank lines and comments before the XML declaration, which a strict reader refuses."""
 

@@ -211,7 +211,10 @@ def test_a_fault_names_its_element(tmp_path, body, message):
     ("text", "message"),
     [
         ("<robot>", "not well-formed XML"),
-        ("<sdf/>", "the root element is <sdf>, expected <robot>"),
+        (
+            "<sdf/>",
+            "the root element is <sdf>, expected <robot>. An SDF file says the same in other elements: use the URDF",
+        ),
         (" " * 8_000_001, "at most 8000000 are read"),
         (
             '<robot name="r" xmlns:xacro="http://ros.org/xacro"><xacro:macro name="m"/></robot>',
