@@ -37,7 +37,7 @@ from unlatch.simcore.files import user_path
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mjcf import is_mjcf
 from unlatch.simcore.meshes.solids import shape_inertials
-from unlatch.simcore.sim.contacts import ContactMonitor, FingerLoads
+from unlatch.simcore.sim.contacts import ContactMonitor, FingerLoads, touching_pairs
 from unlatch.simcore.sim.visuals.pictures import framing_camera, take_picture
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.reader import parse_xml, read_urdf
@@ -332,7 +332,7 @@ def weak_hands(urdf: Path, robot: RobotCfg) -> list[str]:
         stated_n = stated_grip_n(model, hand.joints[0], travel, motors=len(motors))
         if stated_n < WEAKEST_N:
             lines.append(
-                f"{', '.join(motors)}: the file's effort grips with {stated_n:.3g} N; {hand.grip_force_n:g} N is "
+                f"{', '.join(motors)}: the file's effort grips with {stated_n:.2g} N; {hand.grip_force_n:g} N is "
                 "assumed, that of the weakest gripper of the catalog"
             )
     return lines
@@ -604,6 +604,20 @@ def _step_up(kinematics: Kinematics, arm: ArmCfg, q: Array, shift: Array) -> Arr
     return np.clip(q + change, arm.lower, arm.upper) - q
 
 
+def free_swing(bench: _Bench, home: Array, swing: Array) -> Array:
+    """Returns a swing (n,) of the joints to either side of home, or a half or quarter of it, without contact."""
+    open_m = bench.arm.cfg.gripper.max_width_m
+    for share in (1.0, 0.5, 0.25):
+        touching = False
+        for end in (home + share * swing, home - share * swing):
+            bench.arm.reset(end, gripper_m=open_m)
+            touching |= bool(touching_pairs(bench.world, bench.robot.body))
+        if not touching:
+            break
+    bench.arm.reset(home, gripper_m=open_m)
+    return share * swing
+
+
 def _follow(robot: RobotCfg, arm: ArmCfg) -> Iterator[TrialResult]:
     kinematics = Kinematics.from_urdf(model_path(robot), base_link=arm.base_link, tip_link=arm.ee_link)
     head = np.array(arm.keypoints["tool_head"])
@@ -612,6 +626,7 @@ def _follow(robot: RobotCfg, arm: ArmCfg) -> Iterator[TrialResult]:
     swing = np.minimum(swing, 0.5 * np.minimum(home - low, high - home)) * np.where(np.arange(len(home)) % 2, 1.0, -1.0)
     with World(WorldCfg()) as world:
         bench = _Bench(world, robot, arm)
+        swing = free_swing(bench, home, swing)
         before, off, length, last = home, 0.0, 0.0, kinematics.pose(home) @ head
         for frame in range(2 * _MOVE_FRAMES):
             q = home + swing * np.sin(np.pi * frame / _MOVE_FRAMES) ** 2 * np.sign(np.sin(np.pi * frame / _MOVE_FRAMES))
