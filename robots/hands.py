@@ -98,6 +98,7 @@ def find_mimics(robot: ET.Element) -> dict[str, tuple[str, float, float]]:
 
 
 def _first_leader(name: str, mimics: Mapping[str, tuple[str, float, float]]) -> tuple[str, float, float]:
+    """Returns the joint at the beginning of a chain of mimic joints, the multiplier and the offset."""
     leader, multiplier, offset = mimics[name]
     passed = {name}
     while leader in mimics and leader not in passed:
@@ -252,7 +253,7 @@ def measure_hand(model: UrdfModel, chain: Chain, mimics: Mapping[str, tuple[str,
         placed, widths = measure_openings(high)
     for _ in range(0 if track.fixed else _MEET_SEARCHES):  # fingers that meet before the end of their range
         met = int(np.flatnonzero(widths <= widths[0] + _MEET_M)[-1])
-        if met > 0:
+        if 0 < met < SAMPLES - 1:
             low = low + shares[met] * (high - low)
             placed, widths = measure_openings(high)
     widths = widths + 1e-5 * np.arange(SAMPLES)  # strictly rising, even if fingers meet before their joint limits
