@@ -205,7 +205,10 @@ def _prepare_model(urdf: Path, cfg: NewRobotCfg, scratch: Path) -> _SourceModel:
     if lines:
         file = _write_model(robot, file, scratch, "lengths")
     if cfg.gripper is not None:
-        hand = None if cfg.has_known_gripper else _gripper_urdf(user_path(cfg.gripper).absolute(), scratch)
+        hand = None
+        if not cfg.has_known_gripper:
+            hand, said = _gripper_urdf(user_path(cfg.gripper).absolute(), scratch)
+            lines += said
         text, mount = with_gripper(file, cfg.flange, hand)
         file = scratch / "gripper.urdf"
         file.write_text(text, encoding="utf-8")
@@ -224,12 +227,13 @@ def _prepare_model(urdf: Path, cfg: NewRobotCfg, scratch: Path) -> _SourceModel:
     return _SourceModel(file, True, mount, [*converted.lines, *lines], converted.armature)
 
 
-def _gripper_urdf(file: Path, scratch: Path) -> Path:
-    """Returns the URDF of a gripper from its URDF or MJCF file."""
+def _gripper_urdf(file: Path, scratch: Path) -> tuple[Path, list[str]]:
+    """Returns the URDF of a gripper from its URDF or MJCF file, and what is said of the conversion."""
     if not is_mjcf(file):
-        return file
+        return file, []
     name = "hand_" + re.sub(r"\W", "_", file.stem)
-    return convert_mjcf(load_mjcf(file), scratch, name, where=str(file), is_gripper=True).urdf
+    made = convert_mjcf(load_mjcf(file), scratch, name, where=str(file), is_gripper=True)
+    return made.urdf, made.lines
 
 
 def _with_armature(robot: RobotCfg, armature: Mapping[str, float]) -> RobotCfg:
