@@ -206,6 +206,7 @@ def read_dataclass(cls: type[T], raw: Any, *, where: str, notices: list[str] | N
         key = _join_key(where, name)
         hint = hints[item.name]
         if name in raw and raw[name] != MISSING:
+            _check_count(hint, item, raw[name], key)
             values[item.name] = _read_value(hint, raw[name], key, notices)
         elif item.default_factory is hint:
             values[item.name] = _read_value(hint, {}, key, notices)  # raises if a required key is missing in it
@@ -221,6 +222,16 @@ def read_dataclass(cls: type[T], raw: Any, *, where: str, notices: list[str] | N
         return cls(**values)
     except ConfigError as exc:
         raise _add_place(exc, where, cls) from exc
+
+
+def _check_count(hint: Any, item: dataclasses.Field[Any], value: Any, where: str) -> None:
+    """Raises for one number where several belong, as many as the default has; the message shows them as a list."""
+    if list_item_type(hint) is not float or not callable(item.default_factory) or not isinstance(value, int | float):
+        return
+    count = len(item.default_factory())
+    if count > 1:
+        advice = f"Write {write_as_list(where, ','.join([str(value)] * count))}."
+        raise wrong_type(where, value, f"a list of {count} numbers", advice=advice)
 
 
 def to_values(cfg: Any) -> Any:

@@ -16,7 +16,14 @@ from pathlib import Path, PurePosixPath
 
 from unlatch.robots.collider_hulls import use_hulls
 from unlatch.robots.description import RobotCfg
-from unlatch.robots.models import VERSION, align_inertias, cached_model, repair_inertias, to_text
+from unlatch.robots.models import (
+    VERSION,
+    align_inertias,
+    cached_model,
+    normalise_axes,
+    repair_inertias,
+    to_text,
+)
 from unlatch.simcore.cache import cache_root
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.extras import install_command
@@ -162,7 +169,7 @@ def localise_meshes(robot: ET.Element, source: Path, folder: str) -> dict[str, P
 
 @dataclass(frozen=True)
 class RepairedInertias:
-    """A change of a model for `changed_model`: `repair_inertias`, and `align_inertias` for some joints."""
+    """A change of a model for `changed_model`: `repair_inertias`, `normalise_axes` and `align_inertias`."""
 
     joints: tuple[str, ...] = ()
     urdf: Path | None = None
@@ -174,6 +181,7 @@ class RepairedInertias:
         if self.urdf is not None:
             from_shapes = shape_inertials(read_urdf(self.urdf, meshes_anywhere=True))
         repair_inertias(robot, from_shapes)
+        normalise_axes(robot)
         align_inertias(robot, self.joints)
 
 

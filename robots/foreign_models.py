@@ -1,8 +1,8 @@
 """Models as strangers bring them: MJCF files become URDFs, which get what holding needs (`robots/hand_mending.py`).
 
 An MJCF file is read through MuJoCo's compiler. Every body becomes a link whose frame is at its joint. What a URDF
-cannot say is left out: tendons, sites, contact settings, damping and textures. Equalities between two joints become
-`<mimic>`.
+cannot say is left out: tendons, sites, contact settings, damping and textures. Equalities between two joints, loops and
+coupling tendons become `<mimic>`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from unlatch.robots.catalog import read_description
 from unlatch.robots.changed_models import RepairedInertias, changed_model, distribution_file, example_robot_urdf
 from unlatch.robots.hand_mending import MendedModel
 from unlatch.robots.made_models import two_on_a_stand
+from unlatch.robots.mjcf_linkages import Follower, find_followers
 from unlatch.robots.models import arm_joints, cached_model, to_text
 from unlatch.simcore.cache import cache_root
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.extras import import_extra
-from unlatch.simcore.geometry import Pose
+from unlatch.simcore.geometry import Pose, matrix_from_axis_angle, unit
 from unlatch.simcore.meshes.mjcf import HINGE, SLIDE, CompiledMjcf, is_mjcf, mjcf_pose
 from unlatch.simcore.meshes.obj_file import format_obj
 from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel
@@ -39,6 +40,8 @@ _ROOT = "mjcf_root"
 _NOT_A_ROBOT = ("scene", "hand", "keyframes")
 _KINDS = {SLIDE: "prismatic", HINGE: "revolute"}
 _LEAST_JOINTS = 5
+_MUCH_LESS = 0.75
+"""A motor that can be told less than this share of a joint's range is meant to use this part only."""
 
 
 @dataclass(frozen=True)
@@ -121,11 +124,25 @@ def convert_mjcf(spec: Any, folder: Path, name: str, *, where: str, is_gripper: 
         AssetError: MuJoCo cannot compile it, or it has no arm, or a joint that a URDF cannot have.
         OSError: The folder cannot be written.
     """
+    lines = _mend_angles(spec)
     try:
         compiled = spec.compile()
     except ValueError as exc:
         raise AssetError(f"{where}: MuJoCo cannot compile this file: {exc}. Correct it.", path=where) from exc
-    return _Converter(compiled, folder, where, is_gripper=is_gripper).convert(name)
+    made = _Converter(compiled, folder, where, is_gripper=is_gripper).convert(name)
+    return replace(made, lines=[*lines, *made.lines])
+
+
+def _mend_angles(spec: Any) -> list[str]:
+    """Reads the angles of a file as radians if in degrees its hinges would hardly turn; returns a line that says so.
+
+    MJCF means degrees where a file says nothing. Parts that simulators put together leave out what the whole says.
+    """
+    hinges = [np.abs(joint.range).max() for joint in spec.joints if int(joint.type) == HINGE and np.any(joint.range)]
+    if not spec.compiler.degree or not hinges or float(np.median(hinges)) > 2.0 * np.pi + 0.1:
+        return []
+    spec.compiler.degree = False
+    return [f"angles are read as radians: as degrees, the hinges would turn by at most {max(hinges):.3g} degrees"]
 
 
 class _Converter(CompiledMjcf):
@@ -143,6 +160,7 @@ class _Converter(CompiledMjcf):
         self._frames: dict[int, tuple[str, Array]] = {}
         """Link of each body, and the place of its frame in the body's frame."""
         self._left_out: set[str] = set()
+        self._followers: dict[str, Follower] = {}
 
     def convert(self, name: str) -> ConvertedModel:
         """Writes the files."""
@@ -160,6 +178,7 @@ class _Converter(CompiledMjcf):
         if in_world:
             self._links[_ROOT] = Link(_ROOT)
         self._frames[0] = (_ROOT, np.zeros(3))
+        self._followers = {self.name("joint", each.joint): each for each in find_followers(self)}
         for body in kept:
             self._add_body(body, is_root=not in_world and body == roots[0])
         urdf = ET.fromstring(UrdfModel(name, self._links, self._joints).to_urdf())
@@ -172,7 +191,20 @@ class _Converter(CompiledMjcf):
             if self.name("joint", joint) in self._joints and m.jnt_type[joint] == 3
         }
         lines = [f"left out of {Path(self._where).name}: {', '.join(sorted(self._left_out))}"] if self._left_out else []
+        lines += self._describe_followers()
         return ConvertedModel(file, {joint: value for joint, value in armature.items() if value > 0.0}, lines)
+
+    def _describe_followers(self) -> list[str]:
+        """Returns a line for each joint that leads others by loops or tendons."""
+        led: dict[str, dict[str, Follower]] = {}
+        for name, follower in self._followers.items():
+            if name in self._joints:
+                led.setdefault(self.name("joint", follower.leader), {})[name] = follower
+        return [
+            f"{', '.join(names)}: led by {leader} through loops or tendons, in proportion to within "
+            f"{max(follower.off for follower in names.values()):.2g} rad or m"
+            for leader, names in led.items()
+        ]
 
     def _robot_bodies(self) -> list[int]:
         """Returns the bodies of the trees that hold an arm, parents first."""
@@ -222,14 +254,37 @@ class _Converter(CompiledMjcf):
                 joint=name,
             )
         limited = bool(m.jnt_limited[index])
-        lower, upper = (float(value) for value in m.jnt_range[index]) if limited else (0.0, 0.0)
+        lower, upper = self._told_range(index) if limited else (0.0, 0.0)
         if not limited and kind == "revolute":
             kind = "continuous"
         axis = np.array(m.jnt_axis[index], dtype=float)
+        follower = self._followers.get(name)
+        if follower is not None and follower.factor == 0.0:
+            if kind == "prismatic":
+                shift = Pose.from_translation(unit(axis) * follower.offset)
+            else:
+                shift = Pose(matrix_from_axis_angle(axis, follower.offset), np.zeros(3))
+            self._joints[name] = Joint(name, "fixed", parent, child, T @ shift)
+            return
         effort = self._effort(index)
         self._joints[name] = Joint(
             name, kind, parent, child, T, axis, lower=lower, upper=upper, effort=effort, velocity=0.0
         )
+
+    def _told_range(self, joint: int) -> tuple[float, float]:
+        """Returns the limits of a joint, or what its position motor can be told of them if this is much less."""
+        m, kinds = self.model, self.mujoco.mjtTrn
+        lower, upper = (float(value) for value in m.jnt_range[joint])
+        for motor in range(m.nu):
+            is_own = m.actuator_trntype[motor] == kinds.mjTRN_JOINT and m.actuator_trnid[motor, 0] == joint
+            gain, stiffness = float(m.actuator_gainprm[motor, 0]), -float(m.actuator_biasprm[motor, 1])
+            is_servo = gain > 0.0 and gain == stiffness and m.actuator_gear[motor, 0] == 1.0
+            if is_own and is_servo and m.actuator_ctrllimited[motor]:
+                low, high = (float(value) for value in m.actuator_ctrlrange[motor])
+                low, high = max(low, lower), min(high, upper)
+                if 0.0 < high - low < _MUCH_LESS * (upper - lower):
+                    lower, upper = low, high
+        return lower, upper
 
     def _effort(self, joint: int) -> float:
         """Returns the largest effort of the motors of a joint; 0 if the file states none [N m or N]."""
@@ -287,11 +342,12 @@ class _Converter(CompiledMjcf):
         return name
 
     def _add_mimics(self, urdf: ET.Element) -> None:
-        """Adds `<mimic>` for each equality between two joints, in place."""
-        elements = {element.get("name"): element for element in urdf.iter("joint")}
-        if any(kind != self.mujoco.mjtEq.mjEQ_JOINT for kind in self.model.eq_type):
+        """Adds `<mimic>` for each joint that follows another one, in place."""
+        elements = {element.get("name"): element for element in urdf.iter("joint") if element.get("type") != "fixed"}
+        if not self._followers and any(kind != self.mujoco.mjtEq.mjEQ_JOINT for kind in self.model.eq_type):
             self._left_out.add("an equality of bodies")
-        for follower, leader, (offset, factor) in self.coupled_joints():
+        led = [(name, self.name("joint", f.leader), (f.offset, f.factor)) for name, f in self._followers.items()]
+        for follower, leader, (offset, factor) in (*self.coupled_joints(), *led):
             if follower in elements and leader in elements and elements[follower].find("mimic") is None:
                 values = {"joint": leader, "multiplier": f"{factor:.9g}", "offset": f"{offset:.9g}"}
                 ET.SubElement(elements[follower], "mimic", values)

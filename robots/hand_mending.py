@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -17,17 +17,27 @@ import numpy as np
 import scipy
 
 from unlatch.robots.changed_models import RepairedInertias
-from unlatch.robots.hand_shape import PAD_M
-from unlatch.robots.hands import LEAST_JOINTS, Chain, closes_on_fixed_jaw, find_chains, hand_forward
+from unlatch.robots.hand_shape import PAD_M, tool_frame
+from unlatch.robots.hands import (
+    LEAST_JOINTS,
+    Chain,
+    find_chains,
+    find_mimics,
+    hand_forward,
+    measure_hand,
+    opens,
+    read_mimics,
+)
 from unlatch.robots.made_models import fixed_joint
+from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose, rpy_from_matrix, unit
 from unlatch.simcore.meshes.obj_file import format_obj
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.meshes.solids import convex_hull
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, sample_surface
 from unlatch.simcore.temporary_folders import scratch_files
-from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel
-from unlatch.simcore.urdf.reader import read_urdf
+from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel, rigid_links
+from unlatch.simcore.urdf.reader import MAX_MESH_BYTES, read_urdf
 
 Array = np.ndarray
 
@@ -75,23 +85,94 @@ def mend_hands(robot: ET.Element, urdf: Path) -> list[str]:
         model, bare = _with_visuals_as_colliders(robot, model, chain)
         if bare:
             lines.append(f"colliders of {', '.join(bare)} are taken from their visuals: the hand has none")
+    for chain in branched:
+        lines += _turn_mimics(robot, model, chain, read_mimics(urdf))
+        lines += _clear_gap(robot, model, chain)
     for chain in ended if not branched else ():
-        if closes_on_fixed_jaw(model, chain):
+        if opens(model, chain):
             continue
         jaw = _find_fixed_jaw(model, chain)
-        if jaw is not None and closes_on_fixed_jaw(jaw.model, chain):
+        if jaw is not None and opens(jaw.model, chain):
             jaw.write(robot)
             model = jaw.model
             lines.append(f"{jaw.name} is made from the shape of {chain.ee_link}: the jaw on which {jaw.moving} closes")
     return lines
 
 
+def _turn_mimics(
+    robot: ET.Element, model: UrdfModel, chain: Chain, mimics: Mapping[str, tuple[str, float, float]]
+) -> list[str]:
+    """Gives mimic joints of a hand the other sign, in place, if only so its fingers open; returns a line for each.
+
+    Such a joint is led out of its own limits as the file has it, and stays within them the other way.
+    """
+    turned = dict(mimics)
+    for name in mimics.keys() & set(chain.finger_joints):
+        of, factor, offset = mimics[name]
+        if not _stays_inside(model, name, mimics[name]) and _stays_inside(model, name, (of, -factor, offset)):
+            turned[name] = (of, -factor, offset)
+    if turned == mimics or opens(model, chain, mimics) or not opens(model, chain, turned):
+        return []
+    lines = []
+    for joint in robot.findall("joint"):
+        name, mimic = joint.get("name", ""), joint.find("mimic")
+        if mimic is not None and name in chain.finger_joints and turned[name] != mimics[name]:
+            stated = float(mimic.get("multiplier", "1"))
+            mimic.set("multiplier", f"{-stated:g}")
+            lines.append(f"{name}: mimic with multiplier {-stated:g}, as {stated:g} leads it out of its own limits")
+    return lines
+
+
+def _clear_gap(robot: ET.Element, model: UrdfModel, chain: Chain) -> list[str]:
+    """Leaves out the colliders of a palm that fill the gap between the pads, in place; returns a line for each link.
+
+    Such colliders are drawn about all that the fingers may sweep, to keep arms apart. Nothing could be held.
+    """
+    try:
+        hand = measure_hand(model, chain, find_mimics(robot))
+    except AssetError:
+        return []
+    T_ee_tool = tool_frame(hand.keypoints)
+    T_tool_root = (model.link_pose(chain.ee_link) @ T_ee_tool).inverse()
+    lines = []
+    for link in robot.findall("link"):
+        name = link.get("name", "")
+        if name not in rigid_links(model, chain.ee_link) or name in hand.finger_links:
+            continue
+        shapes = iter(model.links[name].collisions)
+        filling = []
+        for element in link.findall("collision"):
+            own = [next(shapes) for _ in range(3 if element.find("geometry/capsule") is not None else 1)]
+            points = np.concatenate([_surface(shape) for shape in own])
+            inside = T_tool_root @ model.link_pose(name) @ points
+            low, high = inside.min(axis=0), inside.max(axis=0)
+            if high[0] > 0.0 and np.all(low[1:] < 0.0) and np.all(high[1:] > 0.0):
+                filling.append(element)
+        for element in filling:
+            link.remove(element)
+        if filling:
+            count = f"{len(filling)} colliders" if len(filling) > 1 else "a collider"
+            lines.append(f"{count} of {name} left out: nothing fits between the fingers with it")
+    return lines
+
+
+def _stays_inside(model: UrdfModel, name: str, mimic: tuple[str, float, float]) -> bool:
+    """Returns whether a joint mimics another one inside its own limits, for most of the way."""
+    of, factor, offset = mimic
+    own, leader = model.joints[name], model.joints.get(of)
+    if leader is None or not own.is_limited or not leader.is_limited or own.upper <= own.lower:
+        return True
+    low, high = sorted((factor * leader.lower + offset, factor * leader.upper + offset))
+    return min(high, own.upper) - max(low, own.lower) > 0.5 * (high - low)
+
+
 def hold_base(robot: ET.Element, urdf: Path) -> list[str]:
     """Fixes the joints that move the whole robot, in place; returns a line that names them, if there are any.
 
     Simulators add such joints between the world and a mobile base, whose links before it have no shape. Unlatch holds a
-    base where it stands. Where the base of an arm has no shape, the first joint of the arm moves all shapes too, and so
-    does a lift: joints of an arm stay, but for a mobile base's two horizontal slides and its turn about the vertical.
+    base where it stands, and with it planar and floating joints. Where the base of an arm has no shape, the first joint
+    of the arm moves all shapes too, and so does a lift: joints of an arm stay, but for those of a mobile base, see
+    `_planar_base`.
 
     Args:
         robot: Root element of the URDF.
@@ -116,6 +197,7 @@ def hold_base(robot: ET.Element, urdf: Path) -> list[str]:
     if above and above[-1].kind == "prismatic" and _is_upright(model, above[-1]):
         kept.add(above[-1].name)
     found = [joint.name for joint in above if joint.name not in kept]
+    found += [name for name, joint in model.joints.items() if joint.kind in _WITHOUT_MOTOR]
     for element in robot.findall("joint"):
         if element.get("name") in found:
             element.set("type", "fixed")
@@ -125,8 +207,15 @@ def hold_base(robot: ET.Element, urdf: Path) -> list[str]:
     return [f"{', '.join(found)}: held, for they move the whole robot"] if found else []
 
 
-def _planar_base(model: UrdfModel, above: Sequence[Joint]) -> set[str]:
-    """Returns the first joints of a robot if they move it over the floor: two slides, and perhaps a turn."""
+_WITHOUT_MOTOR = ("planar", "floating")
+"""Kinds of joints of a base that stands where it is put; Bullet has none."""
+
+
+def _planar_base(model: UrdfModel, above: list[Joint]) -> set[str]:
+    """Returns the first joints of a robot if they move it over the floor.
+
+    These are two slides, and perhaps a turn, or a turn and a slide in the direction in which it looks.
+    """
     slides: list[Joint] = []
     turns: list[Joint] = []
     for joint in above:
@@ -137,6 +226,8 @@ def _planar_base(model: UrdfModel, above: Sequence[Joint]) -> set[str]:
         else:
             break
     directions = [_root_axis(model, joint) for joint in slides]
+    if turns and slides and above[:2] == [*turns, *slides]:
+        return {joint.name for joint in above[:2]}
     if len(slides) < 2 or abs(float(directions[0] @ directions[1])) > _ALONG:
         return set()
     return {joint.name for joint in (*slides, *turns)}
@@ -150,6 +241,76 @@ def _root_axis(model: UrdfModel, joint: Joint) -> Array:
     """Returns (3,) the axis of a joint, root frame."""
     axis: Array = model.link_pose(joint.child).R @ unit(joint.axis)
     return axis
+
+
+def mend_lengths(robot: ET.Element, urdf: Path) -> list[str]:
+    """Gives a robot lengths in metres, in place, where they are in millimetres; returns a line for each change.
+
+    Places and sizes are in millimetres if the joints of an arm are further apart than any on a table, meshes if they
+    are larger than any link. Each has its own unit: drawings in millimetres are often put at places in metres.
+
+    Args:
+        robot: Root element of the URDF.
+        urdf: Its file, as it is on disk.
+
+    Raises:
+        AssetError: The file or a mesh cannot be read, or a mesh has no triangles.
+    """
+    model = read_urdf(urdf, meshes_anywhere=True)
+    lengths = [sum(float(np.linalg.norm(j.T_parent_joint.p)) for j in model.joints_above(name)) for name in model.links]
+    lines = []
+    if max(lengths) > _MOST_LENGTH_M:
+        for element in robot.iter():
+            for key in _LENGTHS.get(element.tag, ()):
+                if key in element.attrib:
+                    element.set(key, _in_metres(element.attrib[key]))
+        lines.append(f"places and sizes are read as millimetres: in metres, it would be {max(lengths):.0f} m long")
+    large = {name for name, extent in _mesh_extents(model, urdf).items() if extent > _MOST_MESH_M}
+    for mesh in robot.iter("mesh"):
+        if mesh.get("filename") in large:
+            mesh.set("scale", _in_metres(mesh.get("scale", "1 1 1")))
+    if large:
+        lines.append(f"meshes are read as millimetres: {', '.join(sorted(Path(name).name for name in large))}")
+    return lines
+
+
+def _mesh_extents(model: UrdfModel, urdf: Path) -> dict[str, float]:
+    """Returns the largest extent of each mesh without a unit by its name in the URDF [m]."""
+    extents: dict[str, float] = {}
+    for link in model.links.values():
+        for shape in (*link.visuals, *link.collisions):
+            if shape.kind is not ShapeKind.mesh or shape.mesh in extents or not _states_no_unit(shape.path):
+                continue
+            mesh = shape_mesh(shape)
+            if not len(mesh.faces):
+                raise AssetError(
+                    f"{urdf}: the mesh '{shape.mesh}' of link '{link.name}' has no triangles. Expected a surface. "
+                    "Export it again, or remove it from the URDF.",
+                    path=str(urdf),
+                    link=link.name,
+                )
+            extents[str(shape.mesh)] = float(np.ptp(mesh.vertices, axis=0).max())
+    return extents
+
+
+def _states_no_unit(path: Path | None) -> bool:
+    """Returns whether a file is a mesh of a format without a unit, and not too large to be read."""
+    return path is not None and path.suffix.lower() in (".obj", ".stl") and path.stat().st_size <= MAX_MESH_BYTES
+
+
+def _in_metres(text: str) -> str:
+    return " ".join(f"{1e-3 * float(word):.9g}" for word in text.split())
+
+
+_LENGTHS = {
+    "origin": ("xyz",),
+    "box": ("size",),
+    "sphere": ("radius",),
+    **dict.fromkeys(("cylinder", "capsule"), ("radius", "length")),
+}
+"""Attributes of a URDF that are lengths, by element; a mesh has its own unit."""
+_MOST_LENGTH_M, _MOST_MESH_M = 15.0, 5.0
+"""Largest sum of the distances between the joints of a robot, and largest extent of one of its meshes [m]."""
 
 
 def mend_limits(robot: ET.Element) -> list[str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -29,10 +31,14 @@ _PAD_M = 0.02
 _MOST_DRIVEN = 2
 _FIXED_SHARE = 0.2
 """Place of `tool_head` between a fixed jaw and the open one: a part ends up at the fixed jaw."""
+_AT_FINGERS_M = 0.015
+"""A hand whose frame is nearer to the middle of its fingers does not tell where they point [m]."""
 _SNAP = 0.99
 _ALONG = 0.7
 """An axis leads along the hand if it is within 45 degrees of it."""
 _EVEN_M = 1e-3
+_MEET_M, _MEET_SEARCHES = 1e-4, 2
+"""Fingers that come no nearer than this have met [m]; how often their place is looked for in an eighth of the way."""
 _LEAST_OPENING_M = 0.01
 _HEAD_M, _TAIL_M, _SIDE_M = 0.009, 0.054, 0.04
 """Places of `tool_head` and `tool_tail` behind the fingertips, and of `tool_side` beside `tool_head` [m]."""
@@ -73,14 +79,33 @@ class Hand:
 
 
 def read_mimics(urdf: Path) -> dict[str, tuple[str, float, float]]:
-    """Returns for each mimic joint the joint that it mimics, the multiplier and the offset."""
-    found = {}
-    for joint in parse_xml(urdf).iter("joint"):
+    """Returns for each mimic joint the joint that leads it, the multiplier and the offset.
+
+    A joint that mimics a mimic joint is led by the joint at the beginning of this chain.
+    """
+    return find_mimics(parse_xml(urdf))
+
+
+def find_mimics(robot: ET.Element) -> dict[str, tuple[str, float, float]]:
+    """Returns what `read_mimics` does, of the root element of a URDF."""
+    found: dict[str, tuple[str, float, float]] = {}
+    for joint in robot.iter("joint"):
         mimic = joint.find("mimic")
         if mimic is not None and joint.get("name"):
             numbers = (float(mimic.get("multiplier", "1")), float(mimic.get("offset", "0")))
             found[joint.get("name", "")] = (mimic.get("joint", ""), *numbers)
-    return found
+    return {name: _first_leader(name, found) for name in found}
+
+
+def _first_leader(name: str, mimics: Mapping[str, tuple[str, float, float]]) -> tuple[str, float, float]:
+    """Returns the joint at the beginning of a chain of mimic joints, the multiplier and the offset."""
+    leader, multiplier, offset = mimics[name]
+    passed = {name}
+    while leader in mimics and leader not in passed:
+        passed.add(leader)
+        leader, times, more = mimics[leader]
+        multiplier, offset = multiplier * times, offset + multiplier * more
+    return leader, multiplier, offset
 
 
 def find_arm_chains(model: UrdfModel, urdf: Path) -> list[Chain]:
@@ -92,13 +117,15 @@ def find_arm_chains(model: UrdfModel, urdf: Path) -> list[Chain]:
         AssetError: There is none.
     """
     found, ended = find_chains(model, urdf)
-    found = found or [chain for chain in ended if closes_on_fixed_jaw(model, chain)]
+    found = found or [chain for chain in ended if opens(model, chain)]
     if not found:
+        longest = max(sum(joint.moves for joint in model.joints_above(link)) for link in model.links)
         raise AssetError(
             f"{urdf} has no arm with a gripper that moves. Expected a chain of at least {LEAST_JOINTS} joints, each "
-            "after the other, that ends at a link on which two fingers move, or one finger towards a fixed one. For an "
-            "arm without a gripper: `unlatch new robot FILE gripper=robotiq_2f85`, or gripper=GRIPPER.urdf or .xml "
-            "with flange=LINK. Else write the robot by hand (docs/robots.md).",
+            "after the other, that ends at a link on which two fingers move, or one finger towards a fixed one; its "
+            f"longest chain has {longest} joint{'s' * (longest != 1)}, fingers among them. For an arm without a "
+            "gripper, or with a suction cup: `unlatch new robot FILE gripper=robotiq_2f85`, or gripper=GRIPPER.urdf or "
+            ".xml with flange=LINK. Else write the robot by hand (docs/robots.md).",
             path=str(urdf),
         )
     return [_with_lift(model, found[0])] if len(found) == 1 else found
@@ -146,10 +173,12 @@ def _collect_chains(
             _collect_chains(model, joint.child, [joint.name], joint.parent, following, found, ended)
 
 
-def closes_on_fixed_jaw(model: UrdfModel, chain: Chain) -> bool:
-    """Returns whether the finger of a chain opens away from something that is fixed to its hand."""
+def opens(
+    model: UrdfModel, chain: Chain, mimics: Mapping[str, tuple[str, float, float]] = MappingProxyType({})
+) -> bool:
+    """Returns whether the fingers of a hand part, or its only finger from something that is fixed to the hand."""
     try:
-        measure_hand(model, chain, {})
+        measure_hand(model, chain, mimics)
     except AssetError:
         return False
     return True
@@ -171,7 +200,7 @@ def _all_joints_below(model: UrdfModel, first: Joint) -> list[Joint]:
     return [first, *below]
 
 
-def measure_hand(model: UrdfModel, chain: Chain, mimics: dict[str, tuple[str, float, float]]) -> Hand:
+def measure_hand(model: UrdfModel, chain: Chain, mimics: Mapping[str, tuple[str, float, float]]) -> Hand:
     """Measures how far the fingers of an arm open and where they hold; for `mimics` see `read_mimics`.
 
     Joints beside the fingers, such as that of a motor, are left out.
@@ -222,6 +251,11 @@ def measure_hand(model: UrdfModel, chain: Chain, mimics: dict[str, tuple[str, fl
     if widest < SAMPLES - 1:  # levers that swing further although the opening no longer grows
         high = low + shares[widest] * (high - low)
         placed, widths = measure_openings(high)
+    for _ in range(0 if track.fixed else _MEET_SEARCHES):  # fingers that meet before the end of their range
+        met = int(np.flatnonzero(widths <= widths[0] + _MEET_M)[-1])
+        if 0 < met < SAMPLES - 1:
+            low = low + shares[met] * (high - low)
+            placed, widths = measure_openings(high)
     widths = widths + 1e-5 * np.arange(SAMPLES)  # strictly rising, even if fingers meet before their joint limits
     forward, across = track.forward, track.across
     tip = max(float((points @ forward).max()) for name, points in placed[1].items() if name in track.tips)
@@ -260,14 +294,14 @@ def _closed_position(
     return low + share * (high - low)
 
 
-def _without_side_joints(model: UrdfModel, chain: Chain, mimics: dict[str, tuple[str, float, float]]) -> Chain:
+def _without_side_joints(model: UrdfModel, chain: Chain, mimics: Mapping[str, tuple[str, float, float]]) -> Chain:
     """Returns a chain without the joints that neither move a fingertip nor are coupled to one that does."""
     shapes = _finger_shapes(model, chain)
     if len(chain.finger_joints) < 2 or len(shapes) < 2:
         return chain
     ends = _finger_ends(model, chain, mimics, reverse=False)
     clouds = [_place_points(model, chain, shapes, dict(zip(chain.finger_joints, end, strict=True))) for end in ends]
-    forward = _mean_direction(clouds)
+    forward = _mean_direction(model, chain, clouds)
     tips: set[str] = set()
     for at_end in clouds:
         reach = {name: float((points @ forward).max()) for name, points in at_end.items()}
@@ -283,7 +317,7 @@ def _without_side_joints(model: UrdfModel, chain: Chain, mimics: dict[str, tuple
 
 
 def _finger_ends(
-    model: UrdfModel, chain: Chain, mimics: dict[str, tuple[str, float, float]], reverse: bool
+    model: UrdfModel, chain: Chain, mimics: Mapping[str, tuple[str, float, float]], reverse: bool
 ) -> tuple[list[float], list[float]]:
     """Returns the positions of the finger joints at both ends of the range of the driven ones.
 
@@ -336,7 +370,7 @@ class _FingerTrack:
     ) -> _FingerTrack:
         """Measures fingers at both ends of their range."""
         clouds = [_place_points(model, chain, shapes, dict(zip(chain.finger_joints, end, strict=True))) for end in ends]
-        forward = hand_forward(model, chain, clouds) if fixed else _mean_direction(clouds)
+        forward = hand_forward(model, chain, clouds) if fixed else _mean_direction(model, chain, clouds)
         reach = max(float((points @ forward).max()) for points in clouds[0].values())
         tips = [name for name, points in clouds[0].items() if float((points @ forward).max()) > reach - _TIPS_M]
         if fixed:  # a jaw that swings reaches as far as the fixed one somewhere on its way
@@ -352,9 +386,10 @@ class _FingerTrack:
         across = apart - forward * float(apart @ forward)
         if float(np.linalg.norm(across)) < 1e-3:
             joints = [model.joints[name] for name in chain.finger_joints]
-            endless = [joint.name for joint in joints if not joint.is_limited and joint.follows is None]
+            endless = [joint.name for joint in joints if _turns_round(joint) and joint.follows is None]
             mend = (
-                f"The range of joints is missing: {', '.join(endless)}: no <limit> with lower= and upper=. State it."
+                f"The range of joints is missing: {', '.join(endless)}: no <limit> with lower= and upper=, or both are "
+                "0. State it."
                 if endless
                 else "Write the robot by hand (docs/robots.md)."
             )
@@ -402,9 +437,21 @@ class _FingerTrack:
         return float(near.max() if self.jaw_side > 0.0 else near.min())
 
 
-def _mean_direction(clouds: Sequence[Mapping[str, Array]]) -> Array:
-    """Returns (3,) the direction from the ee origin to the middle of the fingers, ee frame."""
+def _turns_round(joint: Joint) -> bool:
+    """Returns whether a joint has no range, or one of a whole turn, as is assumed where both limits are 0."""
+    return not joint.is_limited or (joint.kind == "revolute" and joint.upper - joint.lower > 2.0 * np.pi - 1e-3)
+
+
+def _mean_direction(model: UrdfModel, chain: Chain, clouds: Sequence[Mapping[str, Array]]) -> Array:
+    """Returns (3,) the direction from the ee origin to the middle of the fingers, ee frame.
+
+    Where the frame of the hand lies between the fingers, it is that from the last joint of the arm.
+    """
     middle = np.mean([np.concatenate(list(at_end.values())).mean(axis=0) for at_end in clouds], axis=0)
+    if float(np.linalg.norm(middle)) < _AT_FINGERS_M:
+        wrist = model.link_pose(model.joints[chain.joints[-1]].child).p
+        from_wrist = middle - model.link_pose(chain.ee_link).inverse() @ wrist
+        middle = from_wrist if float(np.linalg.norm(from_wrist)) > _AT_FINGERS_M else middle
     return _snap_to_axis(unit(middle))
 
 
@@ -414,7 +461,7 @@ def hand_forward(model: UrdfModel, chain: Chain, clouds: Sequence[Mapping[str, A
     The axis of the last joint leads along the hand, unless it bends the wrist: a single jaw lies beside that line.
     `clouds` are (N, 3) points of each link at some positions of the jaw, ee frame [m].
     """
-    last, direction = model.joints[chain.joints[-1]], _mean_direction(clouds)
+    last, direction = model.joints[chain.joints[-1]], _mean_direction(model, chain, clouds)
     if last.kind == "prismatic":
         return direction
     axis = model.link_pose(chain.ee_link).R.T @ model.link_pose(last.child).R @ unit(last.axis)

@@ -126,6 +126,9 @@ VERSION = 5
 INERTIA_KEYS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 """Attributes of a URDF's `<inertia>`."""
 _MARGIN = 1.001
+_ROD = 1e-6
+"""Share of the largest principal moment below which the smallest is that of a rod without thickness."""
+_ROUNDED = 1e-6
 _FRAME_KG, _FRAME_M = 1e-4, 0.01
 
 
@@ -172,10 +175,22 @@ def repair_inertias(robot: ET.Element, from_shapes: Mapping[str, Inertial] = Map
     for element in robot.iter("inertia"):
         moments, axes = np.linalg.eigh(_read_inertia(element))
         lack = moments[2] - moments[0] - moments[1]
+        if moments[0] < _ROD * moments[2]:  # rounding in Bullet would break the rule
+            lack = max(lack, _ROD * moments[2])
         if lack <= 0.0 or moments[2] <= 0.0:
             continue
         moments[:2] += 0.5 * _MARGIN * lack
         write_inertia(element, axes @ np.diag(moments) @ axes.T)
+
+
+def normalise_axes(robot: ET.Element) -> None:
+    """Gives axes of joints whose numbers are rounded the length 1, in place: Bullet warns of others."""
+    for joint in robot.iter("joint"):
+        if (axis := joint.find("axis")) is not None:
+            vector = _read_vector(axis, "xyz")
+            length = float(np.linalg.norm(vector))
+            if length > 0.0 and abs(length - 1.0) > _ROUNDED:
+                axis.set("xyz", " ".join(f"{value:.17g}" for value in vector / length))
 
 
 def align_inertias(robot: ET.Element, joints: Collection[str]) -> None:

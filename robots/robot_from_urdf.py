@@ -46,10 +46,11 @@ _HOME_HEADS_M = (
 """Places of the hand at home, x and z, best first: before the nearest object, as for the Panda [m]."""
 _HOME_FRONT_M = 0.42
 """Largest x of the fingers of a small arm at home, before its scale [m]."""
-_HOME_DIRECTIONS = ((0.0, 0.0, -1.0), (0.5, 0.0, -0.87), (0.87, 0.0, -0.5))
+_HOME_DIRECTIONS = ((0.0, 0.0, -1.0), (0.5, 0.0, -0.87), (0.87, 0.0, -0.5), (1.0, 0.0, 0.0))
 """Directions in which the hand looks at home, best first: down, or forwards for a wrist that cannot look down."""
-GRIP_N = 30.0
-"""Grip force, that of the smallest grippers in the catalog; smaller if the URDF allows less [N]."""
+GRIP_N, WEAKEST_N = 30.0, 20.0
+"""Grip force, and the smaller one where the URDF allows less: that of the weakest gripper in the catalog. Efforts of
+fingers in URDFs are often placeholders [N]."""
 _ACCELERATION_RAD_S2, _ACCELERATION_M_S2 = 5.0, 1.0
 _FASTEST_RAD_S, _FASTEST_M_S = 3.0, 0.5
 _UNSTATED_RAD_S, _UNSTATED_M_S = 1.5, 0.2
@@ -144,16 +145,36 @@ def _reach_m(kinematics: ArmKinematics, arm: ArmCfg) -> float:
 
 
 def _draw_heads(kinematics: ArmKinematics, arm: ArmCfg) -> Array:
-    """Returns (N, 3) places of `tool_head` at drawn postures, from the shoulder, the second turning joint [m].
+    """Returns (N, 3) places of `tool_head` at drawn postures, from the shoulder, see `shoulder_index` [m].
 
     Their axes are those of the arm's base frame.
     """
     rng = np.random.default_rng(0)
     q = rng.uniform(arm.lower, arm.upper, (_REACH_SAMPLES, len(arm.joints)))
-    R, p, _, origins = kinematics.sweep(q)
-    turning = [i for i, slides in enumerate(sliding_joints(kinematics)) if not slides]
-    heads: Array = R @ np.array(arm.keypoints["tool_head"]) + p - origins[turning[:2][-1]]
+    R, p, axes, origins = kinematics.sweep(q)
+    heads: Array = (
+        R @ np.array(arm.keypoints["tool_head"]) + p - origins[shoulder_index(sliding_joints(kinematics), axes[:, 0])]
+    )
     return heads
+
+
+def shoulder_index(slides: Array, axes: Array) -> int:
+    """Returns the joint from which an arm reaches out: its second turning joint.
+
+    It is the first turning joint if both turn about parallel axes, as in a SCARA, and a slide that comes before it, as
+    of a gantry or a telescope, but for a lift or a rail below the whole arm.
+
+    Args:
+        slides: (n,) whether each joint slides.
+        axes: (n, 3) axis of each joint at one posture.
+    """
+    turning = np.flatnonzero(~slides)[:2]
+    reaching = [int(i) for i in np.flatnonzero(slides) if i > 0]
+    second = int(turning[-1]) if len(turning) else len(slides)
+    if reaching and reaching[0] < second:
+        return reaching[0]
+    parallel = len(turning) == 2 and abs(float(axes[turning[0]] @ axes[turning[1]])) > _UPRIGHT
+    return int(turning[0]) if parallel else min(second, len(slides) - 1)
 
 
 def _describe_arm(model: UrdfModel, chain: Chain, hand: Hand, name: str) -> ArmCfg:
@@ -166,12 +187,9 @@ def _describe_arm(model: UrdfModel, chain: Chain, hand: Hand, name: str) -> ArmC
     slide = [joint.kind == "prismatic" for joint in joints]
     fastest = [_FASTEST_M_S if s else _FASTEST_RAD_S for s in slide]
     strongest = [_STRONGEST_N if s else _STRONGEST_NM for s in slide]
-    drive = model.joints[hand.joints[0]]
-    travel = abs(hand.opened[0] - hand.closed[0])
     stroke = hand.widths_m[-1] - hand.widths_m[0]
-    # by virtual work, the force at the pads that the motors can give, each as strong as that of the first joint
-    allowed = hand.motors * drive.effort * travel / stroke if drive.effort > 0.0 and stroke > 0.0 else GRIP_N
-    force = float(round(min(GRIP_N, max(allowed, 1.0)), 1))
+    allowed = stated_grip_n(model, hand.joints[0], abs(hand.opened[0] - hand.closed[0]) / stroke, motors=hand.motors)
+    force = float(round(min(GRIP_N, max(allowed, WEAKEST_N)), 1))
     slides = model.joints[hand.joints[0]].kind == "prismatic"
     tip = model.link_pose(chain.ee_link) @ np.array(hand.keypoints["tool_head"])
     efforts = [
@@ -215,6 +233,22 @@ def _describe_arm(model: UrdfModel, chain: Chain, hand: Hand, name: str) -> ArmC
         workspace=[[-0.6, -1.3, -0.9], [1.3, 1.3, 1.3]],
         gripper=gripper,
     )
+
+
+def stated_grip_n(model: UrdfModel, joint: str, travel_per_m: float, *, motors: int) -> float:
+    """Returns the force at the pads, by virtual work, that a file allows the motors of a hand, as strong as one joint.
+
+    Args:
+        model: The robot.
+        joint: The joint.
+        travel_per_m: Its travel for each metre of opening [rad/m or m/m].
+        motors: How many there are.
+
+    Returns:
+        `GRIP_N` if the file states no effort [N].
+    """
+    effort = model.joints[joint].effort
+    return motors * effort * travel_per_m if effort > 0.0 else GRIP_N
 
 
 def _place_base(cfg: RobotCfg, reach: ReachModel) -> RobotCfg:
@@ -412,8 +446,8 @@ def _find_home(cfg: RobotCfg, arm: ArmCfg, robot: Robot, world: World, reach: Re
             f"of {tried} joint positions with the hand before the objects, none is free of the robot's own links. "
             if tried
             else f"it reaches none of the places before the objects, x = {cfg.scale * 0.22:.2f} to "
-            f"{cfg.scale * 0.4:.2f} m and z = {cfg.scale * 0.24:.2f} to {cfg.scale * 0.62:.2f} m, with its hand down "
-            "or 30 degrees below the horizontal. Compare the joint limits with the data sheet. "
+            f"{cfg.scale * 0.4:.2f} m and z = {cfg.scale * 0.24:.2f} to {cfg.scale * 0.62:.2f} m, with its hand level, "
+            "down or between. Compare the joint limits with the data sheet. "
         )
         + "Write the robot by hand (docs/robots.md).",
         arm=arm.name,

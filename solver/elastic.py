@@ -505,7 +505,7 @@ def _describe_unreachable(arm: ArmModel, rows: Sequence[Row], k: int, name: str,
     elif float(_solve_alone(arm, rows, k, alone.q, faces=FREE, joints=FREE).rows[k]) < 0.5 * out:
         limited, why = "joint limits", "joint limits are in the way"
     else:
-        limited, why = "reach", "the arm is not long enough"
+        limited, why = "reach", "the arm is not long enough" if row.unit == "m" else "no joint turns the hand that way"
     if bounds and limited != "reach":
         why += f" ({', '.join(bounds)})"
     if isinstance(row, PointRow):

@@ -217,7 +217,7 @@ def read_conventions(path: Path, *, where: str) -> tuple[float, str]:
         return 1.0, "y" if suffix in GLTF_SUFFIXES else "z"
     import_extra("collada", extra=_EXTRA, needed_by=f"{where}: COLLADA", error=AssetError)
     scale, up = 1.0, "y"
-    for element in parse_xml(path).iter():
+    for element in parse_xml(path, most_bytes=MAX_MESH_BYTES).iter():
         tag = element.tag.rpartition("}")[2]
         if tag == "unit":
             try:

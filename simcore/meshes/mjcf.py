@@ -47,6 +47,11 @@ class CompiledMjcf:
         types = {"body": 1, "joint": 3, "geom": 5}
         return self.mujoco.mj_id2name(self.model, types[kind], int(index)) or f"{kind}_{index}"
 
+    def number(self, kind: str, name: str) -> int:
+        """Returns the number of the body, joint or geom to which `name` gives this name."""
+        counts = {"body": self.model.nbody, "joint": self.model.njnt, "geom": self.model.ngeom}
+        return next(index for index in range(counts[kind]) if self.name(kind, index) == name)
+
     def geoms(self, body: int) -> Iterator[tuple[int, bool]]:
         """Yields the geoms of a body, and whether each touches others."""
         m = self.model

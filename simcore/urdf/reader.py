@@ -35,7 +35,7 @@ MAX_XML_BYTES = 8_000_000
 MAX_ELEMENTS = 200_000
 
 
-def parse_xml(path: Path, *, root_tag: str | None = None) -> ET.Element:
+def parse_xml(path: Path, *, root_tag: str | None = None, most_bytes: int = MAX_XML_BYTES) -> ET.Element:
     """Returns the root element of an XML file, which must have the tag `root_tag` if it is given.
 
     Prefixes of names (`drake:member`) stay as they are written, and need no declaration: as for the URDF readers of
@@ -46,17 +46,19 @@ def parse_xml(path: Path, *, root_tag: str | None = None) -> ET.Element:
     """
     try:
         size = path.stat().st_size
-        if size > MAX_XML_BYTES:
-            raise AssetError(f"{path}: {size} bytes, at most {MAX_XML_BYTES} are read.", path=str(path))
+        if size > most_bytes:
+            raise AssetError(f"{path}: {size} bytes, at most {most_bytes} are read.", path=str(path))
         data = path.read_bytes()
     except OSError as exc:
         raise AssetError(f"{path}: the file cannot be read ({exc.strerror or exc}).", path=str(path)) from exc
     root = _parse_elements(_from_declaration(data), path)
     if root_tag is not None and root.tag != root_tag:
-        raise AssetError(f"{path}: the root element is <{root.tag}>, expected <{root_tag}>.", path=str(path))
+        advice = f" An SDF file says the same in other elements: {_FROM_SDF}." if root.tag == "sdf" else ""
+        raise AssetError(f"{path}: the root element is <{root.tag}>, expected <{root_tag}>.{advice}", path=str(path))
     return root
 
 
+_FROM_SDF = "use the URDF or xacro from which it was made, or convert it"
 _PROLOGUE = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s|<!--.*?-->)+(?=<\?xml\s)", re.DOTALL)
 """Blank lines and comments before the XML declaration, which a strict reader refuses."""
 
@@ -543,7 +545,11 @@ class _UrdfReader:
             return None
         for source in (material, self.materials.get(material.get("name", ""))):
             if source is not None and (colour := source.find("color")) is not None:
-                r, g, b, a = self._read_numbers(colour.get("rgba", ""), 4, where)
+                text = colour.get("rgba", "")
+                count = len(text.split())
+                if count > 2 and count != 4:  # without an opacity, or with numbers that nothing explains
+                    text = " ".join([*text.split()[:3], "1"])
+                r, g, b, a = self._read_numbers(text, 4, where)
                 return (r, g, b, a)
         return None
 

@@ -21,6 +21,7 @@ from unlatch.simcore.sim.world import World
 from unlatch.tasks.layout import Layout
 from unlatch.tasks.stand import StandCfg, StandKind
 from unlatch.workflows.episode import visual_views
+from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.scene import arm_model
 from unlatch.workflows.runs.code_versions import header_of
@@ -189,6 +190,8 @@ def test_a_robot_with_a_body_of_its_own_has_no_stand() -> None:
         episode = Episode(cfg, 0, world, checker)
         with pytest.raises(ConfigError, match=r"stand=pedestal has no room for 'baxter', which reaches 1\.29 m below"):
             episode.reset()
+    with pytest.raises(ConfigError, match="stand=pedestal has no room for 'baxter'"):
+        check_assets(cfg)  # before a data set has a folder
 
 
 @pytest.mark.slow

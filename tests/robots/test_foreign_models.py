@@ -11,7 +11,7 @@ import pytest
 from unlatch.robots.catalog import load_robot
 from unlatch.robots.changed_models import example_robot_urdf
 from unlatch.robots.foreign_models import MENAGERIE_VARIABLE, convert_mjcf, load_mjcf, menagerie_file
-from unlatch.robots.hand_mending import hold_base, mend_hands, mend_limits
+from unlatch.robots.hand_mending import hold_base, mend_hands, mend_lengths, mend_limits
 from unlatch.robots.hands import find_arm_chains, measure_hand, read_mimics
 from unlatch.robots.models import model_path
 from unlatch.simcore.errors import AssetError, ConfigError
@@ -269,6 +269,8 @@ WHEELS = "".join(
         (arm_on(joints_above_base(rail="1 0 0"), joints=6, base_shape=SHAPE), []),
         (arm_on(joints_above_base(x="1 0 0") + WHEELS, joints=6, base_shape=SHAPE), ["x"]),
         (arm_on(PLANAR, joints=6), ["x", "y", "yaw"]),
+        (arm_on(joints_above_base(yaw="0 0 1", forward="1 0 0"), joints=6), ["yaw", "forward"]),
+        (arm_on(joints_above_base(rail="1 0 0", yaw="0 0 1"), joints=6), []),
         (arm_on(PLANAR, joints=5, base_shape=SHAPE), ["x", "y", "yaw"]),
         (arm_on(PLANAR + WHEELS, joints=6, base_shape=SHAPE), ["x", "y", "yaw"]),
         (arm_on(PLANAR, joints=4, base_shape=SHAPE), []),
@@ -280,3 +282,44 @@ def test_no_joint_that_an_arm_needs_is_held(tmp_path, text, held):
     robot = parse_xml(file)
     hold_base(robot, file)
     assert [joint.get("name") for joint in robot.iter("joint") if joint.get("type") == "fixed"] == held
+
+
+def test_a_planar_joint_is_held(tmp_path):
+    file = tmp_path / "a.urdf"
+    drive = '<link name="odom"/><joint name="drive" type="planar"><parent link="odom"/><child link="base"/></joint>'
+    file.write_text(arm_on(drive, joints=6, base_shape=SHAPE), encoding="utf-8")
+    robot = parse_xml(file)
+    assert hold_base(robot, file) == ["drive: held, for they move the whole robot"]
+    assert robot.find("joint[@name='drive']").get("type") == "fixed"
+
+
+@pytest.mark.parametrize(
+    ("place_m", "extent_m", "lines"),
+    [
+        (0.3, 0.1, []),
+        (0.3, 100.0, ["meshes are read as millimetres: part.obj"]),
+        (300.0, 0.1, ["places and sizes are read as millimetres: in metres, it would be 2100 m long"]),
+    ],
+)
+def test_places_and_meshes_in_millimetres_become_metres(tmp_path, place_m, extent_m, lines):
+    corners = ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))
+    faces = "f 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+    (tmp_path / "part.obj").write_text("".join(f"v {x} {y} {z}\n" for x, y, z in corners) + faces, encoding="utf-8")
+    scale = f'scale="{extent_m} {extent_m} {extent_m}"'
+    shape = (
+        f'<visual><origin xyz="0 0 {place_m / 2}"/><geometry><mesh filename="part.obj" {scale}/></geometry></visual>'
+    )
+    text = arm_on("", joints=6, base_shape=shape).replace("<axis", f'<origin xyz="0 0 {place_m}"/><axis')
+    file = tmp_path / "a.urdf"
+    file.write_text(text.replace('radius="0.1"', f'radius="{place_m / 10}"'), encoding="utf-8")
+    robot = parse_xml(file)
+    assert mend_lengths(robot, file) == lines
+    file.write_text(ET.tostring(robot, encoding="unicode"), encoding="utf-8")
+    model = read_urdf(file)
+    (visual,) = model.links["base"].visuals
+    assert model.joints["j1"].T_parent_joint.p[2] == pytest.approx(0.3)
+    assert (visual.size[0], visual.T_link_shape.p[2]) == pytest.approx((0.1, 0.15))
+    assert model.links["of_j0"].collisions[0].size[0] == pytest.approx(0.03)
+    (tmp_path / "part.obj").write_text("v 0 0 0\nv 1 0 0\nl 1 2\n", encoding="utf-8")
+    with pytest.raises(AssetError, match=r"a\.urdf: the mesh 'part\.obj' of link 'base' has no triangles"):
+        mend_lengths(robot, file)

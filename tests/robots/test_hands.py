@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from unlatch.robots.changed_models import distribution_file, example_robot_urdf
-from unlatch.robots.hands import Chain, arm_names, measure_hand
+from unlatch.robots.hand_mending import mend_hands
+from unlatch.robots.hands import Chain, arm_names, measure_hand, read_mimics
 from unlatch.robots.made_models import HAND_LINK
 from unlatch.robots.mounted_gripper import find_mount, with_gripper
 from unlatch.simcore.errors import AssetError, ConfigError
-from unlatch.simcore.urdf.reader import read_urdf
+from unlatch.simcore.urdf.reader import parse_xml, read_urdf
 
 IIWA, XARM6, PANDA = (
     distribution_file("pybullet", f"pybullet_data/{path}", where="the test")
@@ -115,3 +116,98 @@ def test_fingers_without_limits_are_named_as_the_reason_why_they_do_not_move(tmp
     chain = Chain("p", (), "p", ("slide_q", "slide_r"))
     with pytest.raises(AssetError, match=r"do not move apart: q, r\. .*slide_q, slide_r: no <limit> with lower="):
         measure_hand(read_urdf(file), chain, {})
+
+
+def test_the_range_of_a_whole_turn_that_stands_for_no_range_is_named(tmp_path):
+    file = two_fingers(tmp_path, kind="revolute", limits=("-3.14159265 3.14159265",) * 2)
+    with pytest.raises(
+        AssetError, match=r"The range of joints is missing: slide_q, slide_r: no <limit> .*or both are 0"
+    ):
+        measure_hand(read_urdf(file), FINGERS, {})
+
+
+FINGERS = Chain("p", (), "p", ("slide_q", "slide_r"))
+
+
+def two_fingers(
+    folder, *, kind="prismatic", limits=("0 0.04", "0 0.04"), z=0.05, mimic="", offset=0.01, axes=("0 1 0", "0 -1 0")
+):
+    """Writes a URDF of a palm on a wrist with two fingers that part along y."""
+    shape = '<collision><origin xyz="0 {} {}"/><geometry><box size="0.01 0.01 0.06"/></geometry></collision>'
+    text = '<link name="wrist"/><link name="p"/><joint name="turn" type="revolute"><parent link="wrist"/>'
+    text += '<child link="flange"/><axis xyz="0 0 1"/><limit lower="-1" upper="1"/></joint><link name="flange"/>'
+    text += '<joint name="palm" type="fixed"><parent link="flange"/><child link="p"/><origin xyz="0 0 0.1"/></joint>'
+    for child, y, axis, limit in zip("qr", (offset, -offset), axes, limits, strict=True):
+        low, high = limit.split()
+        text += f'<link name="{child}">{shape.format(0, z)}</link><joint name="slide_{child}" type="{kind}">'
+        text += f'<parent link="p"/><child link="{child}"/><origin xyz="0 {y} 0"/><axis xyz="{axis}"/>'
+        text += f'<limit lower="{low}" upper="{high}"/>{mimic if child == "r" else ""}</joint>'
+    file = folder / "a.urdf"
+    file.write_text(f'<robot name="a">{text}</robot>', encoding="utf-8")
+    return file
+
+
+def test_a_hand_whose_frame_is_between_its_fingers_looks_away_from_the_wrist(tmp_path):
+    model = read_urdf(two_fingers(tmp_path, z=0.0))
+    hand = measure_hand(model, Chain("wrist", ("turn",), "p", ("slide_q", "slide_r")), {})
+    assert hand.widths_m[-1] == pytest.approx(0.09, abs=1e-3)
+    head, tail = (np.array(hand.keypoints[name]) for name in ("tool_head", "tool_tail"))
+    np.testing.assert_allclose((head - tail) / np.linalg.norm(head - tail), [0, 0, 1], atol=1e-6)
+
+
+def test_fingers_on_levers_are_closed_where_they_meet(tmp_path):
+    limits, axes = ("-0.9 0.5", "-0.9 0.5"), ("1 0 0", "-1 0 0")
+    file = two_fingers(tmp_path, kind="revolute", limits=limits, offset=0.02, axes=axes)
+    hand = measure_hand(read_urdf(file), FINGERS, {})
+    assert hand.widths_m[1] > 1e-3  # it opens from the first step on
+    (closed, _), (opened, _) = hand.closed, hand.opened
+    assert 0.0 < closed < 0.5
+    assert opened == pytest.approx(-0.9)
+
+
+@pytest.mark.parametrize(("limits", "turned"), [(("-0.005 0.04", "-0.005 0.04"), True), (("0 0.04", "-0.04 0"), False)])
+def test_a_mimic_with_the_wrong_sign_is_turned_if_it_keeps_the_fingers_together(tmp_path, limits, turned):
+    axes = ("0 1 0", "0 -1 0") if turned else ("0 1 0", "0 1 0")
+    file = two_fingers(tmp_path, limits=limits, mimic='<mimic joint="slide_q" multiplier="-1"/>', axes=axes)
+    put_on_arm(file)
+    robot = parse_xml(file)
+    expected = ["slide_r: mimic with multiplier 1, as -1 leads it out of its own limits"] if turned else []
+    assert mend_hands(robot, file) == expected
+    (mimic,) = robot.iter("mimic")
+    assert float(mimic.get("multiplier")) == (1.0 if turned else -1.0)
+
+
+def test_a_mimic_of_a_mimic_follows_the_first_joint(tmp_path):
+    file = tmp_path / "a.urdf"
+    joints = '<joint name="a"/><joint name="b"><mimic joint="a" multiplier="2" offset="0.1"/></joint>'
+    joints += '<joint name="c"><mimic joint="b" multiplier="-1" offset="0.2"/></joint>'
+    file.write_text(f"<robot>{joints}</robot>", encoding="utf-8")
+    assert read_mimics(file) == {"b": ("a", 2.0, 0.1), "c": ("a", -2.0, pytest.approx(0.1))}
+
+
+def put_on_arm(file):
+    """Puts the hand of a URDF on an arm of six joints."""
+    text = file.read_text(encoding="utf-8")
+    for number in range(5):
+        child = f"w{number + 1}" if number < 4 else "wrist"
+        joint = f'<joint name="j{number}" type="continuous"><parent link="w{number}"/><child link="{child}"/></joint>'
+        text = text.replace("</robot>", f'<link name="w{number}"/>{joint}</robot>')
+    file.write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize(("radius", "left_out"), [(0.02, True), (0.005, False)])
+def test_a_collider_that_fills_the_gap_between_the_fingers_is_left_out(tmp_path, radius, left_out):
+    file = two_fingers(tmp_path)
+    shapes = "".join(
+        f'<collision><origin xyz="0 0 {z}"/><geometry><capsule radius="{radius}" length="0.01"/></geometry></collision>'
+        for z in (0.0, 0.06)
+    )
+    file.write_text(file.read_text().replace('<link name="p"/>', f'<link name="p">{shapes}</link>'), encoding="utf-8")
+    put_on_arm(file)
+    robot = parse_xml(file)
+    expected = ["a collider of p left out: nothing fits between the fingers with it"] if left_out else []
+    assert mend_hands(robot, file) == expected
+    assert [each.get("xyz") for each in robot.iterfind("link[@name='p']/collision/origin")] == [
+        "0 0 0.0",
+        *([] if left_out else ["0 0 0.06"]),
+    ]

@@ -9,7 +9,7 @@ from scipy.spatial import ConvexHull, cKDTree
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.changed_models import changed_model, distribution_file
 from unlatch.robots.collider_hulls import use_hulls
-from unlatch.robots.models import align_inertias, model_path, repair_inertias
+from unlatch.robots.models import align_inertias, model_path, normalise_axes, repair_inertias
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import matrix_from_rpy
 from unlatch.simcore.meshes.shape_surface import shape_mesh
@@ -186,3 +186,25 @@ def test_files_and_distributions_that_are_missing_are_named(tmp_path):
 def test_a_file_below_the_prefix_of_the_installation_is_found():
     path = "share/openarm_mujoco/v2/openarm_bimanual.xml"  # listed as ../../../share/...
     assert distribution_file("openarm-mujoco", path, where="the test").name == "openarm_bimanual.xml"
+
+
+def test_a_rod_without_thickness_gets_some_and_a_plate_stays():
+    for moments, changes in (((1e-15, 1e-7, 1e-7), True), ((1e-7, 1e-7, 2e-7), False)):
+        values = dict.fromkeys(("ixy", "ixz", "iyz"), "0") | dict(
+            zip(("ixx", "iyy", "izz"), map(str, moments), strict=True)
+        )
+        robot = ET.Element("robot")
+        element = ET.SubElement(ET.SubElement(ET.SubElement(robot, "link"), "inertial"), "inertia", values)
+        repair_inertias(robot)
+        assert (dict(element.items()) != values) == changes
+        assert float(element.get("ixx")) == pytest.approx(moments[0], abs=1e-12)
+
+
+def test_an_axis_of_rounded_numbers_gets_the_length_1():
+    robot = ET.fromstring(
+        '<robot><joint><axis xyz="0.003492 0.999995 0"/></joint><joint><axis xyz="0 0 1"/></joint></robot>'
+    )
+    normalise_axes(robot)
+    rounded, exact = (each.get("xyz") for each in robot.iter("axis"))
+    assert np.linalg.norm([float(word) for word in rounded.split()]) == pytest.approx(1.0, abs=1e-12)
+    assert exact == "0 0 1"

@@ -211,7 +211,10 @@ def test_a_fault_names_its_element(tmp_path, body, message):
     ("text", "message"),
     [
         ("<robot>", "not well-formed XML"),
-        ("<sdf/>", "the root element is <sdf>, expected <robot>"),
+        (
+            "<sdf/>",
+            "the root element is <sdf>, expected <robot>. An SDF file says the same in other elements: use the URDF",
+        ),
         (" " * 8_000_001, "at most 8000000 are read"),
         (
             '<robot name="r" xmlns:xacro="http://ros.org/xacro"><xacro:macro name="m"/></robot>',
@@ -427,3 +430,11 @@ def test_a_colour_that_a_visual_states_goes_for_later_ones_of_its_name(tmp_path:
     path = tmp_path / "two.urdf"
     path.write_text(f'<robot name="two"><link name="body">{links}</link></robot>')
     assert [shape.rgba for shape in read_urdf(path).links["body"].visuals] == [(0.5, 0.4, 0.3, 1.0)] * 2
+
+
+@pytest.mark.parametrize("rgba", ["0.1 0.2 0.3", "0.1 0.2 0.3 0 1"])
+def test_a_colour_without_four_numbers_is_opaque(tmp_path, rgba):
+    shape = f'<geometry><sphere radius="1"/></geometry><material name="m"><color rgba="{rgba}"/></material>'
+    file = tmp_path / "a.urdf"
+    file.write_text(f'<robot name="a"><link name="a"><visual>{shape}</visual></link></robot>', encoding="utf-8")
+    assert read_urdf(file).links["a"].visuals[0].rgba == (0.1, 0.2, 0.3, 1.0)

@@ -23,20 +23,21 @@ from unlatch.robots.changed_models import DISTRIBUTION, copy_meshes, localise_me
 from unlatch.robots.checks import check_robot
 from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
 from unlatch.robots.foreign_models import MENAGERIE, convert_mjcf, load_mjcf, menagerie_file
-from unlatch.robots.hand_mending import hold_base, mend_hands, mend_limits
+from unlatch.robots.hand_mending import hold_base, mend_hands, mend_lengths, mend_limits
 from unlatch.robots.hand_shape import tool_frame
+from unlatch.robots.hands import read_mimics
 from unlatch.robots.models import model_path, to_text
 from unlatch.robots.mounted_gripper import GRIPPERS, GripperMount, with_data_sheet, with_gripper
 from unlatch.robots.reach import ReachModel, ReachRegion
 from unlatch.robots.robot import Arm, Robot
-from unlatch.robots.robot_from_urdf import read_srdf, robot_from_urdf
+from unlatch.robots.robot_from_urdf import WEAKEST_N, read_srdf, robot_from_urdf, stated_grip_n
 from unlatch.simcore.cache import cache_root, json_hash
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.files import user_path
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mjcf import is_mjcf
 from unlatch.simcore.meshes.solids import shape_inertials
-from unlatch.simcore.sim.contacts import ContactMonitor, FingerLoads
+from unlatch.simcore.sim.contacts import ContactMonitor, FingerLoads, touching_pairs
 from unlatch.simcore.sim.visuals.pictures import framing_camera, take_picture
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.reader import parse_xml, read_urdf
@@ -149,6 +150,7 @@ def new_robot(urdf: Path, cfg: NewRobotCfg) -> NewRobot:
         check_robot(robot, object_friction=OBJECT_FRICTION)
         lines = _lines_of_srdf(urdf.with_suffix(".srdf").name, may_touch, robot)
         lines += [*source.lines, *massless_links(source.file), *unstated_limits(source.file, robot)]
+        lines += [] if cfg.has_known_gripper else [*weak_hands(source.file, robot), *open_hands(robot)]
         shares = list(REACH.scaled(robot.scale).shares(robot))
         sheet = compose_sheet(_draw_rows(robot))
         if source.is_made:
@@ -197,15 +199,23 @@ def _prepare_model(urdf: Path, cfg: NewRobotCfg, scratch: Path) -> _SourceModel:
     if is_mjcf(urdf):
         converted = convert_mjcf(load_mjcf(urdf), scratch, re.sub(r"\W", "_", urdf.stem), where=str(urdf))
         file = converted.urdf
+    read_urdf(file, meshes_anywhere=True)  # it names what is no number
+    robot = parse_xml(file, root_tag="robot")
+    lines = mend_lengths(robot, file)
+    if lines:
+        file = _write_model(robot, file, scratch, "lengths")
     if cfg.gripper is not None:
-        hand = None if cfg.has_known_gripper else _gripper_urdf(user_path(cfg.gripper).absolute(), scratch)
+        hand = None
+        if not cfg.has_known_gripper:
+            hand, said = _gripper_urdf(user_path(cfg.gripper).absolute(), scratch)
+            lines += said
         text, mount = with_gripper(file, cfg.flange, hand)
         file = scratch / "gripper.urdf"
         file.write_text(text, encoding="utf-8")
-    read_urdf(file, meshes_anywhere=True)  # it names what is no number
+        read_urdf(file, meshes_anywhere=True)
     robot = parse_xml(file, root_tag="robot")
     stated = ET.tostring(robot)
-    lines = [*hold_base(robot, file), *mend_limits(robot)]
+    lines += [*hold_base(robot, file), *mend_limits(robot)]
     if ET.tostring(robot) != stated:
         file = _write_model(robot, file, scratch, "limits")
     stated = ET.tostring(robot)
@@ -217,12 +227,13 @@ def _prepare_model(urdf: Path, cfg: NewRobotCfg, scratch: Path) -> _SourceModel:
     return _SourceModel(file, True, mount, [*converted.lines, *lines], converted.armature)
 
 
-def _gripper_urdf(file: Path, scratch: Path) -> Path:
-    """Returns the URDF of a gripper from its URDF or MJCF file."""
+def _gripper_urdf(file: Path, scratch: Path) -> tuple[Path, list[str]]:
+    """Returns the URDF of a gripper from its URDF or MJCF file, and what is said of the conversion."""
     if not is_mjcf(file):
-        return file
+        return file, []
     name = "hand_" + re.sub(r"\W", "_", file.stem)
-    return convert_mjcf(load_mjcf(file), scratch, name, where=str(file), is_gripper=True).urdf
+    made = convert_mjcf(load_mjcf(file), scratch, name, where=str(file), is_gripper=True)
+    return made.urdf, made.lines
 
 
 def _with_armature(robot: RobotCfg, armature: Mapping[str, float]) -> RobotCfg:
@@ -257,7 +268,7 @@ def with_menagerie_robot(
     return [*others, f"robot={name}"], [*config_dirs, folder]
 
 
-_DERIVED_VERSION = 4
+_DERIVED_VERSION = 5
 """Raise it with every change of what is derived from a model."""
 
 
@@ -312,6 +323,43 @@ def massless_links(urdf: Path) -> list[str]:
     found = shape_inertials(read_urdf(urdf, meshes_anywhere=True))
     named = ", ".join(f"{name} {1e3 * inertial.mass_kg:.0f} g" for name, inertial in found.items())
     return [f"masses from shapes and the density of water, the file states none: {named}"] if found else []
+
+
+def weak_hands(urdf: Path, robot: RobotCfg) -> list[str]:
+    """Returns a line for each hand that gets more force than the efforts of its file allow."""
+    model, mimics = read_urdf(urdf, meshes_anywhere=True), read_mimics(urdf)
+    lines = []
+    for arm in robot.arms:
+        hand = arm.gripper
+        motors = [name for name in hand.joints if name not in mimics]
+        travel = abs(hand.opened[0] - hand.closed[0]) / (hand.max_width_m - _closed_gap_m(arm))
+        stated_n = stated_grip_n(model, hand.joints[0], travel, motors=len(motors))
+        if stated_n < WEAKEST_N:
+            lines.append(
+                f"{', '.join(motors)}: the file's effort grips with {stated_n:.2g} N; {hand.grip_force_n:g} N is "
+                "assumed, that of the weakest gripper of the catalog"
+            )
+    return lines
+
+
+def open_hands(robot: RobotCfg) -> list[str]:
+    """Returns a line for each hand whose fingers stay apart when it is closed."""
+    gaps = [(arm.name, _closed_gap_m(arm), ", ".join(arm.gripper.joints)) for arm in robot.arms]
+    return [
+        f"warning: arm {name}: closed, the fingers are {1e3 * gap:.0f} mm apart and hold thicker parts alone. If they "
+        f"close further, correct the limits of {joints}"
+        for name, gap, joints in gaps
+        if gap > _STAYS_OPEN_M
+    ]
+
+
+_STAYS_OPEN_M = 5e-3
+"""Fingers that are further apart than this when closed do not hold the thin handles of common furniture [m]."""
+
+
+def _closed_gap_m(arm: ArmCfg) -> float:
+    """Returns the gap between the fingers of a closed hand [m]."""
+    return min(arm.gripper.widths_m, default=0.0)
 
 
 def _check_free(files: Iterable[Path], urdf: Path, *, force: bool) -> None:
@@ -408,6 +456,8 @@ def _draw_hand(world: World, robot: Robot, arm: Arm, width_m: float) -> np.ndarr
 
 _BAR_M, _BAR_SHARE = 0.02, 0.4
 """Thickness of the bar, at most this share of the opening."""
+_GRIPPED_M = 2e-3
+"""The bar is at least this much thicker than the gap between closed fingers [m]."""
 _BAR_LENGTH_M = 0.06
 _WEIGHT_KG, _LIFT_M = 0.5, 0.1
 """Mass that is lifted and how far; a small arm has a share of both."""
@@ -458,7 +508,10 @@ class _Bench:
     def place_bar(self, mass_kg: float) -> None:
         """Puts a bar between the pads, fixed if it has no mass."""
         cfg = self.arm.cfg
-        thickness_m = min(_BAR_M, _BAR_SHARE * cfg.gripper.max_width_m)
+        narrowest, widest = _closed_gap_m(cfg), cfg.gripper.max_width_m
+        thickness_m = min(_BAR_M, _BAR_SHARE * widest)
+        if thickness_m < narrowest + _GRIPPED_M:
+            thickness_m = narrowest + _BAR_SHARE * (widest - narrowest)
         T_world_tool = self.robot.body.link_pose(cfg.ee_link) @ tool_frame(cfg.keypoints)
         size = (0.5 * _BAR_M, thickness_m, _BAR_LENGTH_M)
         self.bar = self.world.add_box(
@@ -531,7 +584,7 @@ def _lift(robot: RobotCfg, arm: ArmCfg) -> Iterator[TrialResult]:
         why, key = "the arm is too weak", "max_effort"
     else:
         why, key = "it slips out of the hand", "grip_force_n"
-    text = f"lifts {weight_kg:g} kg by {1e3 * risen_m:.0f} of {1e3 * lift_m:.0f} mm: {why}"
+    text = f"lifts {weight_kg:g} kg by {max(0.0, 1e3 * risen_m):.0f} of {1e3 * lift_m:.0f} mm: {why}"
     yield TrialResult(arm.name, f"{text}. Compare {key} with the data sheet", passed=False)
 
 
@@ -551,6 +604,20 @@ def _step_up(kinematics: Kinematics, arm: ArmCfg, q: Array, shift: Array) -> Arr
     return np.clip(q + change, arm.lower, arm.upper) - q
 
 
+def free_swing(bench: _Bench, home: Array, swing: Array) -> Array:
+    """Returns a swing (n,) of the joints to either side of home, or a half or quarter of it, without contact."""
+    open_m = bench.arm.cfg.gripper.max_width_m
+    for share in (1.0, 0.5, 0.25):
+        touching = False
+        for end in (home + share * swing, home - share * swing):
+            bench.arm.reset(end, gripper_m=open_m)
+            touching |= bool(touching_pairs(bench.world, bench.robot.body))
+        if not touching:
+            break
+    bench.arm.reset(home, gripper_m=open_m)
+    return share * swing
+
+
 def _follow(robot: RobotCfg, arm: ArmCfg) -> Iterator[TrialResult]:
     kinematics = Kinematics.from_urdf(model_path(robot), base_link=arm.base_link, tip_link=arm.ee_link)
     head = np.array(arm.keypoints["tool_head"])
@@ -559,6 +626,7 @@ def _follow(robot: RobotCfg, arm: ArmCfg) -> Iterator[TrialResult]:
     swing = np.minimum(swing, 0.5 * np.minimum(home - low, high - home)) * np.where(np.arange(len(home)) % 2, 1.0, -1.0)
     with World(WorldCfg()) as world:
         bench = _Bench(world, robot, arm)
+        swing = free_swing(bench, home, swing)
         before, off, length, last = home, 0.0, 0.0, kinematics.pose(home) @ head
         for frame in range(2 * _MOVE_FRAMES):
             q = home + swing * np.sin(np.pi * frame / _MOVE_FRAMES) ** 2 * np.sign(np.sin(np.pi * frame / _MOVE_FRAMES))

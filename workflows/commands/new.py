@@ -32,6 +32,8 @@ _NAME = re.compile(r"[a-z](_?[a-z0-9])*\Z")
 _PLACE = re.compile(r"@(\w+)@")
 _SKILL_OBJECT = "drawer"
 _MOST_NAMED = 8
+_FEW_POSES = 0.5
+"""An arm that reaches less than this share of hand poses refuses or fails many layouts."""
 
 
 @dataclass
@@ -190,7 +192,8 @@ def _write_robot(words: Sequence[str], pairs: Sequence[str]) -> int:
         print_line(
             f"  gripper {1e3 * gripper.max_width_m:.0f} mm, {len(gripper.joints)} joints, {gripper.grip_force_n:g} N"
         )
-        print_line(f"  reaches {100 * share:.0f} % of hand poses over the region of derived tasks")
+        few = "; a Panda reaches nearly all: expect layouts out of reach" if share < _FEW_POSES else ""
+        print_line(f"  reaches {100 * share:.0f} % of hand poses over the region of derived tasks{few}")
     if made.mount is not None:
         place = ", ".join(f"{1e3 * value + 0.0:.0f}" for value in made.mount.T_link_mount.p)
         out = describe_direction(made.mount.T_link_mount.R[:, 2])

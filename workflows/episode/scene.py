@@ -37,7 +37,7 @@ from unlatch.skills.gripping import grip_force, load_of
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.scene import ArmModel
 from unlatch.tasks.layout import TABLE, Layout, plinth_name
-from unlatch.tasks.stand import GROUND, FixedBox, RobotStand, StandCfg, StandRange
+from unlatch.tasks.stand import GROUND, FixedBox, RobotStand, StandCfg, StandKind, StandRange
 
 _LIMIT_MARGIN_RAD = 0.03
 """Distance that plans keep from the ends of a joint's range [rad]."""
@@ -400,7 +400,7 @@ def build_scene(
     robot.body.semantic_class = "robot"
     robot.body.finish = FINISHES["lacquer"]
     if layout.stand is not None:
-        _check_foot(robot, layout.stand)
+        check_foot(robot, layout.stand.kind)
     for body in stand or [ground]:
         robot.body.stand_on(body)
     for name, arm in robot.arms.items():
@@ -453,12 +453,16 @@ def build_scene(
     return built
 
 
-def _check_foot(robot: Robot, stand: RobotStand) -> None:
-    """Raises for a robot whose own body reaches far below the feet of its arms: a stand has no room for it."""
+def check_foot(robot: Robot, stand: StandKind) -> None:
+    """Raises for a robot whose own body reaches far below the feet of its arms: a stand has no room for it.
+
+    Raises:
+        ConfigError: It does.
+    """
     low_m = min(float(robot.body.link_aabb(name)[0, 2]) for name in robot.body.mounted_links)
     if low_m < -_BODY_BELOW_M * robot.cfg.scale:
         raise ConfigError(
-            f"stand={stand.kind.value} has no room for '{robot.cfg.name}', which reaches {-low_m:.2f} m below z = 0: "
+            f"stand={stand.value} has no room for '{robot.cfg.name}', which reaches {-low_m:.2f} m below z = 0: "
             "it stands on its own body. Expected an arm whose foot is at z = 0. Use stand=table, or another robot.",
             key="stand",
         )

@@ -26,7 +26,17 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.workflows.assets import new_robot as new_robot_module
-from unlatch.workflows.assets.new_robot import REACH, NewRobotCfg, new_robot, try_robot, urdf_reference, yaml_text
+from unlatch.workflows.assets.new_robot import (
+    REACH,
+    NewRobotCfg,
+    free_swing,
+    new_robot,
+    open_hands,
+    try_robot,
+    urdf_reference,
+    weak_hands,
+    yaml_text,
+)
 from unlatch.workflows.runs.loading import load
 
 XARM = distribution_file("pybullet", "pybullet_data/xarm/xarm6_with_gripper.urdf", where="the test")
@@ -460,12 +470,39 @@ def test_a_hand_that_presses_too_little_fails_its_test(write_arm):
     robot = robot_from_urdf(file, name="mine", stated=str(file), reach=REACH)
     assert [result.passed for result in try_robot(robot)] == [True, True, True]
     (arm,) = robot.arms
-    # the pads stop before the bar
-    short = replace(arm.gripper, closed=[0.015, 0.015], widths_m=[0.03, arm.gripper.max_width_m])
+    # the pads stop before the bar, which is thicker if the hand is known to stay open
+    stays_open = replace(arm.gripper, closed=[0.015, 0.015], widths_m=[0.03, arm.gripper.max_width_m])
+    half_open = replace(robot, arms=[replace(arm, gripper=stays_open)])
+    assert [result.passed for result in try_robot(half_open)] == [True, True, True]
+    (warning,) = open_hands(half_open)
+    assert warning.startswith("warning: arm left: closed, the fingers are 30 mm apart and hold thicker parts alone.")
+    assert open_hands(robot) == []
+    short = replace(stays_open, widths_m=[0.0, arm.gripper.max_width_m])
     grip, lift, path = try_robot(replace(robot, arms=[replace(arm, gripper=short)]))
     assert (grip.passed, lift.passed, path.passed) == (False, False, True)
     assert "FAILED: closes on a bar of 20 mm with 0.0 N (told" in grip.line
     assert "it slips out of the hand" in lift.line
+
+
+@pytest.mark.slow
+def test_a_finger_effort_below_that_of_any_gripper_is_a_placeholder(write_arm):
+    file = write_arm(arm_urdf().replace(f'effort="{SLIDE["effort"]}"', 'effort="2"'))
+    robot = robot_from_urdf(file, name="mine", stated=str(file), reach=REACH)
+    assert robot.arms[0].gripper.grip_force_n == 20.0
+    text = "slide_a: the file's effort grips with 1 N; 20 N is assumed, that of the weakest gripper of the catalog"
+    assert weak_hands(file, robot) == [text]
+
+
+def test_the_path_of_the_test_in_physics_keeps_the_links_apart(monkeypatch):
+    ends = []
+    arm = SimpleNamespace(
+        cfg=SimpleNamespace(gripper=SimpleNamespace(max_width_m=0.08)), reset=lambda q, gripper_m: ends.append(q)
+    )
+    bench = SimpleNamespace(arm=arm, world=None, robot=SimpleNamespace(body=None))
+    monkeypatch.setattr(new_robot_module, "touching_pairs", lambda *_: {"a pair"} if ends[-1][0] > 1.15 else set())
+    swing = free_swing(bench, np.array([1.0, 0.0]), np.array([0.2, -0.2]))
+    assert swing == pytest.approx([0.1, -0.1])
+    assert ends[-1] == pytest.approx([1.0, 0.0])
 
 
 def test_a_joint_at_its_limit_leaves_the_lift_to_the_others():
