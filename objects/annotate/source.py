@@ -30,7 +30,7 @@ from unlatch.simcore.meshes.mjcf import MJCF_SUFFIXES, is_mjcf
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.urdf.model import Joint, Shape, UrdfModel
-from unlatch.simcore.urdf.reader import model_folder, read_urdf
+from unlatch.simcore.urdf.reader import model_folder, read_urdf, xacro_remedy
 
 FRAMES_FILE = "frames.json"
 """Beside the URDF of a USD: the frames of its prims in those of the links."""
@@ -224,6 +224,8 @@ def find_urdf(path: Path) -> Path:
                 f"unlatch annotate {path_word(path)} joint=hinge moving=NODE axis=z at=+x",
                 path=str(path),
             )
+        if path.suffix.lower() == ".xacro":
+            raise AssetError(f"'{path}' is a xacro file. Expected a URDF. {xacro_remedy(path)}", path=str(path))
         if path.suffix.lower() != ".urdf" and not needs_urdf(path):
             raise AssetError(
                 f"'{path}' is no URDF, USD, glTF, SDF or MJCF: its name ends in '{path.suffix}'. Expected .urdf, "

@@ -29,10 +29,13 @@ MENDED_FOLDER = "mended"
 
 _MOST_TURN_RAD = 4 * np.pi + 0.1
 """A hinge or cap that turns farther has its limits in degrees: the cap of a bottle makes two turns."""
+_MOST_RPY_RAD = 2 * np.pi + 0.1
+"""An origin that is turned farther is turned by degrees."""
 _MOST_SLIDE = 1.5
 """A slider that moves farther than this share of the object's largest extent has its limits in another unit."""
 _UNITS = {1000.0: "millimetres", 100.0: "centimetres"}
 _MESH_UNITS = {1e-3: "millimetres", 1e-2: "centimetres", 0.0254: "inches"}
+_MOST_NAMED = 3
 _MOST_METRES = 1.0
 """Among meshes in another unit, one of this extent may be in metres."""
 _BESIDE = 0.1
@@ -83,11 +86,13 @@ class Doubt:
     """By what the scale of `meshes` must be multiplied."""
     meshes: tuple[tuple[str, tuple[float, ...]], ...] = ()
     """Names and scales of meshes in another unit, as the file has them."""
+    turns: tuple[str, ...] = ()
+    """Values of `rpy` in degrees, as the file has them."""
 
     @property
     def has_mend(self) -> bool:
         """Whether `write_mended` removes it."""
-        return self.joint is not None or bool(self.link) or self.mesh_scale != 1.0
+        return self.joint is not None or bool(self.link) or self.mesh_scale != 1.0 or bool(self.turns)
 
 
 def find_doubts(source: SourceObject) -> list[Doubt]:
@@ -101,9 +106,9 @@ def find_doubts(source: SourceObject) -> list[Doubt]:
     if not len(points):
         return []
     extent = float(np.max(np.ptp(points, axis=0)))
-    unit = _find_mesh_unit(geometry, extent)
+    unit = _find_turns_in_degrees(source) or _find_mesh_unit(geometry, extent)
     if unit is not None:
-        return [unit]  # the others depend on the size
+        return [unit]  # the others depend on size and places
     doubts = []
     for joint in geometry.model.joints.values():
         if not joint.moves or not any(len(geometry.vertices(link)) for link in geometry.moving_links(joint)):
@@ -166,11 +171,37 @@ def _apply(root: ET.Element, doubt: Doubt) -> None:
         scale = tuple(map(float, mesh.get("scale", "1 1 1").split()))
         if (mesh.get("filename", ""), scale) in doubt.meshes:
             mesh.set("scale", " ".join(format_number(doubt.mesh_scale * value) for value in scale))
+    for origin in root.iter("origin"):
+        if origin.get("rpy", "") in doubt.turns:
+            origin.set("rpy", _in_radians(origin.get("rpy", "")))
     if doubt.link:
         element = next(each for each in root.findall("link") if each.get("name") == doubt.link)
         for visual in element.findall("visual"):
             collision = ET.SubElement(element, "collision", visual.attrib)
             collision.extend(child for child in visual if child.tag in ("origin", "geometry"))
+
+
+def _find_turns_in_degrees(source: SourceObject) -> Doubt | None:
+    """Finds origins that are turned by more than a turn."""
+    if source.original is not None:
+        return None
+    stated = (each.get("rpy", "") for each in parse_xml(source.folder / source.urdf).iter("origin"))
+    found = tuple(dict.fromkeys(rpy for rpy in stated if max(map(abs, _numbers(rpy)), default=0.0) > _MOST_RPY_RAD))
+    if not found:
+        return None
+    named = ", ".join(f"'{rpy}'" for rpy in found[:_MOST_NAMED])
+    mended = f"'{_in_radians(found[0])}'" + " and so on" * (len(found) > 1)
+    return Doubt(
+        f"rpy {named} of <origin> turns by more than a turn: it is in degrees. Mend: rpy {mended}.", turns=found
+    )
+
+
+def _in_radians(rpy: str) -> str:
+    return " ".join(format_number(round(float(np.radians(value)), 6)) for value in _numbers(rpy))
+
+
+def _numbers(text: str) -> list[float]:
+    return [float(word) for word in text.split()]
 
 
 def _child(element: ET.Element, tag: str) -> ET.Element:
