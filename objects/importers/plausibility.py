@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from unlatch.objects.annotate.couplings import hangs_on_leader
 from unlatch.objects.annotate.joints import SHORT_SHARE, all_joint_ends, part_names
 from unlatch.objects.annotate.posing import pose_object, surface_points
 from unlatch.objects.annotate.source import LARGEST_M, ObjectGeometry, SourceObject
@@ -338,6 +339,9 @@ def _find_inward(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt
     """Finds a joint that leads its part into the body, where the reversed axis would lead it out."""
     if joint.kind == "continuous" or (joint.kind == "prismatic" and joint.upper - joint.lower < SHORT_SHARE * extent):
         return None  # a button is pressed into its body
+    model = geometry.model
+    if hangs_on_leader(model, joint) or not any(map(geometry.meshes, rigid_links(model, joint.child))):
+        return None  # it moves in only while what carries it, or what it carries, is open
     start = min(max(0.0, joint.lower), joint.upper)
     far = max((joint.lower, joint.upper), key=lambda end: abs(end - start))
     if min(start - joint.lower, joint.upper - start) > _PROBE_RAD or far == start:
