@@ -396,6 +396,8 @@ class ObjectGeometry:
         self.source = source
         self.model = source.model
         self._meshes: dict[str, list[LinkMesh]] = {}
+        self.empty: dict[str, None] = {}
+        """One line for each mesh without a triangle, in order."""
 
     def meshes(self, link: str) -> list[LinkMesh]:
         """Returns the meshes of a link.
@@ -429,13 +431,16 @@ class ObjectGeometry:
     def _read_meshes(self, link: str) -> list[LinkMesh]:
         entry = self.model.links[link]
         visuals, colliders = _shapes_by_file(entry.visuals), _shapes_by_file(entry.collisions)
-        result = []
-        for key, shape in {**colliders, **visuals}.items():
-            mesh = shape_mesh(shape).moved(shape.T_link_shape)
-            if len(mesh.faces):
-                is_visual, is_collider = key in visuals or not visuals, key in colliders or not colliders
-                result.append(LinkMesh(shape, mesh, is_visual, is_collider))
-        return result
+        shapes = {**colliders, **visuals}
+        meshes = {key: shape_mesh(shape).moved(shape.T_link_shape) for key, shape in shapes.items()}
+        for key, shape in shapes.items():
+            if not len(meshes[key].faces):
+                self.empty[f"mesh '{shape.mesh}' of link '{link}' has no triangle: it is left out"] = None
+                del meshes[key]
+        seen, hit = meshes.keys() & visuals.keys(), meshes.keys() & colliders.keys()
+        return [
+            LinkMesh(shapes[key], mesh, key in seen or not seen, key in hit or not hit) for key, mesh in meshes.items()
+        ]
 
 
 def _shapes_by_file(shapes: tuple[Shape, ...]) -> dict[tuple[str, bytes], Shape]:

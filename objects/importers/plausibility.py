@@ -471,7 +471,7 @@ def _find_displaced(geometry: ObjectGeometry) -> Iterator[Doubt]:
     """Finds links whose colliders are beside what is seen of them."""
     for link in geometry.model.links.values():
         clouds = [
-            [shape.T_link_shape @ shape_mesh(shape).vertices for shape in shapes]
+            [shape.T_link_shape @ mesh.vertices for shape in shapes if len((mesh := shape_mesh(shape)).faces)]
             for shapes in (link.visuals, link.collisions)
         ]
         if not all(clouds):

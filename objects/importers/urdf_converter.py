@@ -27,6 +27,7 @@ from unlatch.objects.importers.converted_asset import (
     inertia_problem,
     mesh_collider,
     read_surfaces,
+    without_empty_meshes,
     solid_inertial,
 )
 from unlatch.objects.turned_object import moved_link, scaled_model
@@ -313,7 +314,9 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
                 key="root_link_name",
             )
         notices = _list_left_out(root)
-        surfaces = read_surfaces(model, self._folder, where=where)
+        surfaces = read_surfaces(model, self._folder, where=where, allow_empty=True)
+        model, surfaces, empty = without_empty_meshes(model, surfaces, where=where)
+        notices += empty
         placed = [
             mesh.moved(model.link_pose(name))
             for name, found in surfaces.items()

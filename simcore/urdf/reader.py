@@ -477,7 +477,7 @@ class _UrdfReader:
         attributes = SIZE_ATTRIBUTES[kind].items()
         sizes = [self._read_numbers(child.get(key, unset), count, where) for key, count in attributes]
         if kind is ShapeKind.mesh and 0.0 in sizes[0]:
-            raise self._make_error(where, f"has the scale '{child.get('scale')}': nothing is left of its mesh")
+            raise self._make_error(where, f"has the scale {child.get('scale')}, which leaves nothing of its mesh")
         shape = Shape(kind, tuple(chain(*sizes)), pose, name, rgba)
         if kind is not ShapeKind.mesh:
             return shape

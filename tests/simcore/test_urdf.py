@@ -448,5 +448,5 @@ def test_a_limit_without_end_is_none(tmp_path, kind, read, limit):
 def test_a_mesh_without_extent_is_refused(tmp_path):
     (tmp_path / "m.obj").write_text("v 0 0 0\n")
     text = '<link name="a"><visual><geometry><mesh filename="m.obj" scale="1 0 1"/></geometry></visual></link>'
-    with pytest.raises(AssetError, match="visual of link 'a' has the scale '1 0 1': nothing is left of its mesh"):
+    with pytest.raises(AssetError, match="visual of link 'a' has the scale 1 0 1, which leaves nothing of its mesh"):
         read_urdf(_write(tmp_path, _robot(text)))
