@@ -30,7 +30,7 @@ from unlatch.simcore.meshes.mjcf import MJCF_SUFFIXES, is_mjcf
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.urdf.model import Joint, Shape, UrdfModel
-from unlatch.simcore.urdf.reader import model_folder, read_urdf, xacro_remedy
+from unlatch.simcore.urdf.reader import is_shared_folder, model_folder, read_urdf, xacro_remedy
 
 FRAMES_FILE = "frames.json"
 """Beside the URDF of a USD: the frames of its prims in those of the links."""
@@ -307,12 +307,20 @@ def read_category(urdf: Path) -> str:
 
 
 def category_of(folder: Path, *, is_partnet: bool) -> str:
-    """Returns the category of an object: `model_cat` of `meta.json`, or a data set's folder name."""
+    """Returns the category of an object: `model_cat` of `meta.json`, or a data set's folder name.
+
+    A data set has a folder for each category, and in it one for each object, whose name has a number. Another folder
+    may have any name, such as that of a user: only a category in the name of the object's own one counts.
+    """
     stated = read_json(folder / "meta.json").get("model_cat")
     if isinstance(stated, str) and stated.strip():
         return plain_category(stated)
-    # numbers are ids, not categories; the folder above a user's own URDF may have any name
-    name = plain_category(folder.parent.name) if is_partnet else ""
+    if not is_partnet:
+        return UNKNOWN_CATEGORY
+    above = folder.parent
+    if not re.search(r"\d", folder.name) or is_shared_folder(above):
+        return named_category(folder.name) or named_category(above.name) or UNKNOWN_CATEGORY
+    name = plain_category(above.name)
     return name if name and not name.isdigit() else UNKNOWN_CATEGORY
 
 
