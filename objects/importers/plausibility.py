@@ -66,6 +66,9 @@ _NEAR = 1.5
 _SHALLOW = 0.2
 """A body that reaches less far behind a panel, as a share of its smaller extent, is a frame and has no inside."""
 _PROBE_RAD = 0.2
+_SLOW_RAD_S, _SLOW_M_S = 0.5, 0.1
+_MOST_PULL_N = 100.0
+"""A part that resists a slow hand at its far end with more is stuck for a person and for an arm."""
 _DENSEST_KG_M3 = 22_600.0
 """Density of osmium."""
 _BESIDE_SHARE = 0.25
@@ -114,7 +117,7 @@ def find_doubts(source: SourceObject) -> list[Doubt]:
     for joint in geometry.model.joints.values():
         if not joint.moves or not any(len(geometry.vertices(link)) for link in geometry.moving_links(joint)):
             continue
-        for check in (_find_swapped, _find_unit, _find_endless, _find_still, _find_inward, _find_falling):
+        for check in (_find_swapped, _find_unit, _find_endless, _find_still, _find_inward, _find_falling, _find_stuck):
             found = check(geometry, joint, extent)
             if found is not None:
                 doubts.append(found)
@@ -161,8 +164,11 @@ def _apply(root: ET.Element, doubt: Doubt) -> None:
         element = next(each for each in root.findall("joint") if each.get("name") == joint.name)
         element.set("type", joint.kind)
         _child(element, "axis").set("xyz", " ".join(map(format_number, joint.axis)))
-        if joint.friction > 0.0:
-            _child(element, "dynamics").set("friction", format_number(joint.friction))
+        for name, value in (("friction", joint.friction), ("damping", joint.damping)):
+            if value > 0.0:
+                _child(element, "dynamics").set(name, format_number(value))
+            elif element.find("dynamics") is not None:
+                _child(element, "dynamics").attrib.pop(name, None)
         if joint.kind != "continuous":
             limit = _child(element, "limit")
             limit.attrib |= {"lower": format_number(joint.lower), "upper": format_number(joint.upper)}
@@ -375,6 +381,23 @@ def _find_falling(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doub
     return _doubt(joint, problem, replace(joint, friction=round(HOLDING * load, 3)))
 
 
+def _find_stuck(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt | None:
+    """Finds a part that no hand moves: pulled at its far end, its friction and damping resist with too much force."""
+    slides = joint.kind == "prismatic"
+    speed, unit = (_SLOW_M_S, "m/s") if slides else (_SLOW_RAD_S, "rad/s")
+    T_root_link = geometry.model.link_pose(joint.child)
+    axis = T_root_link.rotate(joint.axis / np.linalg.norm(joint.axis))
+    points = geometry.points(geometry.moving_links(joint)) - T_root_link.p
+    lever = 1.0 if slides else max(float(np.linalg.norm(points - np.outer(points @ axis, axis), axis=1).max()), 1e-9)
+    pull = {"friction": joint.friction / lever, "damping": joint.damping * speed / lever}
+    if sum(pull.values()) <= _MOST_PULL_N:
+        return None
+    worst = max(pull, key=lambda name: pull[name])
+    value = f"{getattr(joint, worst):.3g} {'N' if slides else 'N m'}" + (f"/({unit})" if worst == "damping" else "")
+    problem = f"has a {worst} of {value}: at {speed:g} {unit}, a hand must pull with {sum(pull.values()):.3g} N"
+    return _doubt(joint, problem, replace(joint, **{worst: 0.0}))
+
+
 class _Motion:
     """Where points of a part are along its joint, and how deep in the body; root frame."""
 
@@ -493,7 +516,8 @@ def _doubt(joint: Joint, problem: str, mended: Joint) -> Doubt:
         changes.append(f"type {mended.kind}")
     if (mended.lower, mended.upper) != (joint.lower, joint.upper) or mended.kind != joint.kind:
         changes.append(f"{mended.lower:.4g} to {mended.upper:.4g} {unit}")
-    if mended.friction != joint.friction:
+    changes += [f"no {name}" for name in ("friction", "damping") if getattr(joint, name) > getattr(mended, name) == 0.0]
+    if mended.friction > joint.friction:
         changes.append(f"friction {mended.friction:.3g} {'N' if mended.kind == 'prismatic' else 'N m'}")
     if np.any(mended.axis != joint.axis):
         changes.append(f"axis {' '.join(map(format_number, mended.axis))}")

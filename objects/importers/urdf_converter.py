@@ -27,8 +27,8 @@ from unlatch.objects.importers.converted_asset import (
     inertia_problem,
     mesh_collider,
     read_surfaces,
-    without_empty_meshes,
     solid_inertial,
+    without_empty_meshes,
 )
 from unlatch.objects.turned_object import moved_link, scaled_model
 from unlatch.simcore.errors import AssetError, ConfigError, unknown_name

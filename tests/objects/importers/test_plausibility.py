@@ -271,3 +271,25 @@ def test_an_origin_that_is_turned_by_degrees_is_named_and_mended(tmp_path):
     mended = write_mended(read_source(path), find_doubts(read_source(path)), tmp_path / "mended", force=False)
     (made,) = read_urdf(mended).joints.values()
     assert made.T_parent_joint.R[:, 0] == pytest.approx([0.0, 1.0, 0.0], abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("part", "element", "text"),
+    [
+        (
+            DOOR,
+            joint("revolute", HINGE, OUT, 0, 1.5),
+            "has a damping of 500 N m/(rad/s): at 0.5 rad/s, a hand must pull",
+        ),
+        (DRAWER, joint("prismatic", SLIDE, "1 0 0", 0, 0.25), "has a damping of 2e+03 N/(m/s): at 0.1 m/s, a hand"),
+    ],
+)
+def test_a_part_that_no_hand_moves_is_named_and_mended(part, element, text, tmp_path):
+    damping = 500 if "revolute" in element else 2000
+    path = write(tmp_path, part, element.replace("</joint>", f'<dynamics friction="1" damping="{damping}"/></joint>'))
+    (line,) = said(path)
+    assert text in line
+    assert line.endswith("Mend: no damping.")
+    mended = write_mended(read_source(path), find_doubts(read_source(path)), tmp_path / "mended", force=False)
+    (made,) = read_urdf(mended).joints.values()
+    assert (made.friction, made.damping) == (1.0, 0.0)
