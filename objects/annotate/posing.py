@@ -232,8 +232,8 @@ def pose_object(
     covers, free = _covers(surface, outward, corners_of_body), _free_end(points, axis, corners_of_body)
     shape = measure_shape(points, T_root_joint.p, axis, stands_free=free != 0.0, covers=covers)
     if shape.is_balanced:
-        free, held = _held_side(points, T_root_joint.p, axis, corners_of_body, free)
-        shape = measure_shape(held, T_root_joint.p, axis, stands_free=free != 0.0, covers=covers)
+        free, met = _held_side(points, T_root_joint.p, axis, corners_of_body, free)
+        shape = measure_shape(met, T_root_joint.p, axis, stands_free=free != 0.0, covers=covers)
     kind, reason = turning_kind(shape, names, axis, outward)
     if joint.kind == "prismatic":
         kind, reason = PartKind.slider, "it slides"

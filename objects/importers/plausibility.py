@@ -395,7 +395,7 @@ def _find_stuck(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt 
     worst = max(pull, key=lambda name: pull[name])
     value = f"{getattr(joint, worst):.3g} {'N' if slides else 'N m'}" + (f"/({unit})" if worst == "damping" else "")
     problem = f"has a {worst} of {value}: at {speed:g} {unit}, a hand must pull with {sum(pull.values()):.3g} N"
-    return _doubt(joint, problem, replace(joint, **{worst: 0.0}))
+    return _doubt(joint, problem, replace(joint, friction=0.0) if worst == "friction" else replace(joint, damping=0.0))
 
 
 class _Motion:

@@ -295,7 +295,7 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
         `<transmission>` and `<gazebo>` are not carried over; a notice says so.
     """
 
-    VERSION = 6
+    VERSION = 7
 
     def _source_files(self) -> dict[str, Path]:
         self._source = read_urdf(self._asset)

@@ -505,26 +505,30 @@ class _UrdfReader:
         axis = self._read_numbers(find_text("axis", "xyz", "1 0 0"), 3, where)
         if kind not in ("fixed", "floating") and float(np.linalg.norm(axis)) < 1e-6:
             raise self._make_error(where, "has an axis of length 0")
-        limits = {key: find_text("limit", key, "") for key in ("lower", "upper", "effort", "velocity")}
-        has_range = any(limits[key] for key in ("lower", "upper"))
-        if has_range and any(_is_endless(limits[key]) for key in ("lower", "upper")):
+        range_texts = [find_text("limit", key, "") for key in ("lower", "upper")]
+        has_range = any(range_texts)
+        if any(abs(_as_float(text)) >= ENDLESS for text in range_texts):
             kind, has_range = "continuous" if kind == "revolute" else kind, False
-        stated = {
-            key: self._read_numbers(text, 1, where)[0]
-            for key, text in limits.items()
-            if text and (has_range if key in ("lower", "upper") else not _is_infinite(text))
-        }
+
+        def read_limit(key: str, unset: float) -> float:
+            text = find_text("limit", key, "")
+            is_none = not has_range if key in ("lower", "upper") else math.isinf(_as_float(text))
+            return unset if is_none or not text else self._read_numbers(text, 1, where)[0]
+
         return Joint(
             name=name,
             kind=kind,
             **ends,
             T_parent_joint=self.read_origin(element, where),
             axis=np.array(axis),
+            lower=read_limit("lower", 0.0),
+            upper=read_limit("upper", 0.0),
+            effort=read_limit("effort", 100.0),
+            velocity=read_limit("velocity", 10.0),
             friction=read_number("dynamics", "friction", "0"),
             damping=read_number("dynamics", "damping", "0"),
             has_range=has_range,
             follows=self._read_mimic(element, where),
-            **stated,
         )
 
     def _read_mimic(self, element: ET.Element, where: str) -> Follows | None:
@@ -585,17 +589,8 @@ class _UrdfReader:
         return AssetError(f"{self.file}: {where} {problem}.", path=str(self.file), where=where)
 
 
-def _is_endless(text: str) -> bool:
-    """Returns whether the text of a limit is a number that stands for no limit: Isaac Sim writes inf, Gazebo 1e16."""
-    return abs(_as_float(text)) >= ENDLESS
-
-
-def _is_infinite(text: str) -> bool:
-    return math.isinf(_as_float(text))
-
-
 def _as_float(text: str) -> float:
-    """Returns a number; NaN for a text that is none."""
+    """Returns the number of a text, which may be infinite; NaN if it is none."""
     try:
         return float(text)
     except ValueError:
