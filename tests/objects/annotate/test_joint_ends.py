@@ -32,3 +32,14 @@ def test_a_wheel_that_turns_both_ways_is_closed_where_its_file_draws_it(tilt, tm
     geometry = ObjectGeometry(read_source(file))
     closed, opened = joint_ends(geometry, geometry.model.joints["turn"])
     assert (closed, abs(opened)) == (0.0, 3.0)
+
+
+def test_a_lid_that_opens_in_front_of_a_tank_is_closed_where_it_lies(tmp_path):
+    bowl = '<visual><geometry><box size="0.35 0.36 0.4"/></geometry></visual>'
+    tank = '<visual><origin xyz="-0.25 0 0.2"/><geometry><box size="0.16 0.4 0.8"/></geometry></visual>'
+    lid = '<visual><origin xyz="0.17 0 0.01"/><geometry><box size="0.35 0.36 0.02"/></geometry></visual>'
+    text = URDF.format(body=bowl + tank, knob=lid, lower=0.0, upper=1.5)
+    file = tmp_path / "toilet.urdf"
+    file.write_text(text.replace('<axis xyz="1 0 0"/>', '<origin xyz="-0.16 0 0.2"/><axis xyz="0 -1 0"/>'))
+    geometry = ObjectGeometry(read_source(file))
+    assert joint_ends(geometry, geometry.model.joints["turn"]) == (0.0, 1.5)
