@@ -173,7 +173,7 @@ def is_object_path(value: str | None, config_dirs: Sequence[str]) -> bool:
     from unlatch.objects.annotate.source import needs_urdf
 
     is_file = value.lower().endswith(".urdf") or needs_urdf(value)
-    return is_file or bool(re.search(r"[/\\~]", value)) or Path(value).is_dir()
+    return is_file or bool(re.search(r"[/\\~]", value)) or Path(value).exists()
 
 
 def describe_object_path(value: str, part: str | None) -> dict[str, Any]:

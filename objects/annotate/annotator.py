@@ -297,7 +297,7 @@ def annotate_source(source: SourceObject, cfg: AnnotateCfg | None = None) -> Ann
         if c.refusal or c.joint.name in problems
     }
     whole = replace(whole, parts=entries, mechanisms=_coupled(model, geometry, ends, scale, entries))
-    notices = (*source.notices, *stated_couplings(model)[1])
+    notices = (*source.notices, *geometry.empty, *stated_couplings(model)[1])
     return AnnotationResult(whole, model, size, refused, reasons, notices)
 
 

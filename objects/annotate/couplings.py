@@ -48,6 +48,9 @@ def stated_couplings(model: UrdfModel) -> tuple[dict[str, Mimic], list[str]]:
 def reachable_ends(model: UrdfModel, ends: Ends) -> dict[str, tuple[float, float]]:
     """Returns the closed and open position of each joint, within what the joints that follow it allow [rad or m].
 
+    A part that hangs on the one that it follows, such as the second leaf of a folding door, is closed where that one
+    is: alone, it would fold into the body.
+
     Args:
         model: The model, in the unit of `ends`.
         ends: Closed and open position of each joint.
@@ -65,7 +68,18 @@ def reachable_ends(model: UrdfModel, ends: Ends) -> dict[str, tuple[float, float
         )
         if closed != opened:
             found[mimic.follows] = closed, opened
+    for mimic in stated_couplings(model)[0].values():
+        if hangs_on_leader(model, model.joints[mimic.joint]):
+            closed, opened = (mimic.ratio * place + mimic.offset for place in found[mimic.follows])
+            found[mimic.joint] = closed, opened
     return found
+
+
+def hangs_on_leader(model: UrdfModel, joint: Joint) -> bool:
+    """Returns whether a part turns on a part that it follows."""
+    leader = None if joint.follows is None else model.joints.get(joint.follows.joint)
+    turns = joint.kind != "prismatic" and leader is not None and leader.moves
+    return turns and leader is not None and model.is_below(joint.parent, leader.child)
 
 
 def find_rails(geometry: ObjectGeometry, is_hidden: Callable[[list[str]], bool]) -> dict[str, str]:

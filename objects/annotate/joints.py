@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unlatch.objects.annotate.couplings import find_rails
+from unlatch.objects.annotate.couplings import find_rails, hangs_on_leader
 from unlatch.objects.annotate.kinds import names_kind
 from unlatch.objects.annotate.posing import Ends, body_along, surface_points
 from unlatch.objects.annotate.source import ObjectGeometry, base_scale, check_extent
@@ -25,6 +25,8 @@ _BOTH_WAYS_RAD = 0.1
 _FLUSH = 1e-3
 _SAME_BOX = 0.02
 """Boxes whose volumes differ by less are equal."""
+_NEARLY_SAME_BOX = 0.05
+"""Boxes whose volumes differ by less are nearly equal."""
 
 
 def joint_limits(joint: Joint) -> tuple[float, float]:
@@ -37,11 +39,12 @@ def joint_limits(joint: Joint) -> tuple[float, float]:
 def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
     """Returns the closed and the open position of a joint.
 
-    A joint is closed where the part and the body, which no joint moves, fill the smaller box. If the boxes are equal, a
-    part that slides up and down is closed below, where its weight takes it, and any other one as it is drawn. A
+    A joint is closed where the part and the body, which no joint moves, fill the smaller box. If the boxes are nearly
+    equal, a part that turns is closed as it is drawn, if that is at one end, and lower there. If they are equal, a part
+    that slides up and down is closed below, where its weight takes it, and any other one as it is drawn. A
     slider that moves only a little is closed at the end that is nearer to the middle of the body, such as a button
     that is pressed. A part that turns about its middle, such as a knob, is closed as it is drawn if that is at one
-    end of its range. A turning part opens by at most half a circle.
+    end of its range, or in between and it turns both ways. A turning part opens by at most half a circle.
     """
     lower, upper = joint_limits(joint)
     model = geometry.model
@@ -74,12 +77,20 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
         volumes = {s: _box_volume(fixed, geometry.points(moving, {joint.name: s})) for s in positions}
         # of equal boxes, as of a lever on a door, the pose in which the file draws the part
         closed = min(volumes, key=lambda s: (round(volumes[s], 6), abs(s)))
+        turned = geometry.points(moving, {joint.name: closed})
+        if (
+            joint.kind != "prismatic"
+            and 0.0 in (lower, upper)
+            and volumes[0.0] < (1.0 + _NEARLY_SAME_BOX) * volumes[closed]
+            and float(_box_middle(geometry.points(moving))[2]) < float(_box_middle(turned)[2])
+        ):
+            closed = lower if lower == 0.0 else upper  # a lid that opens in front of a tank, and lies closed
         if joint.kind == "prismatic" and 0.0 in volumes and volumes[0.0] <= (1.0 + _FLUSH) * volumes[closed]:
             closed = 0.0  # the part is flush with the body; any further, it would move into the body
         if joint.kind == "prismatic" and max(volumes.values()) < (1.0 + _SAME_BOX) * min(volumes.values()):
             closed = (lower if axis[2] > 0 else upper) if rises else min(volumes, key=abs)
-    if 0.0 in (lower, upper) and _turns_about_its_middle(geometry, joint, axis):
-        closed = 0.0  # its box says nothing, and the file draws it at one end
+    if 0.0 in (*positions, upper) and _turns_about_its_middle(geometry, joint, axis):
+        closed = 0.0  # its box says nothing, and the file draws it at one end or in between
     opened = max((lower, upper), key=lambda s: abs(s - closed))
     if joint.kind == "revolute" and lower < closed < upper and len(fixed) and len(geometry.points(moving)):
         # to the side on which the part leaves the body
@@ -174,8 +185,10 @@ def joint_choices(
     for joint in geometry.model.joints.values():
         if joint.moves:
             names = part_names(geometry, joint)
-            is_rail = f"is a rail on which '{rails[joint.name]}' slides" if joint.name in rails else ""
-            refusal = is_rail or _refuse_range(joint, metres) or _refuse_part(geometry, joint, names, extent, closed)
+            coupled = f"is a rail on which '{rails[joint.name]}' slides" if joint.name in rails else ""
+            if joint.follows is not None and hangs_on_leader(geometry.model, joint):
+                coupled = f"hangs on the part of joint '{joint.follows.joint}', which it follows"
+            refusal = coupled or _refuse_range(joint, metres) or _refuse_part(geometry, joint, names, extent, closed)
             lower, upper = joint_limits(joint)
             large = LARGE_RANGE_SHARE * extent if joint.kind == "prismatic" else SMALL_RANGE_RAD
             choices.append(JointChoice(joint, names, refusal, upper - lower >= large))

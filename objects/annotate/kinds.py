@@ -33,6 +33,11 @@ class PartShape:
     radial: np.ndarray
     """(3,) unit direction from the axis to its far end, at right angles to the axis."""
 
+    @property
+    def is_balanced(self) -> bool:
+        """Whether it reaches about as far to either side of its axis, as far as that can be told."""
+        return self.offset <= _BESIDE[1]
+
 
 _FAR = 0.7
 """Points beyond this share of the reach are far from the axis."""
@@ -95,10 +100,10 @@ _RULES: tuple[tuple[str, str, Callable[[PartShape], bool]], ...] = (
     (
         _PANEL,
         "a panel that turns about its middle",
-        lambda s: s.offset <= _BESIDE[1] and s.is_sheet and not s.stands_free,
+        lambda s: s.is_balanced and s.is_sheet and not s.stands_free,
     ),
     (_LEVER, "an arm beside its axis", lambda s: s.offset > _BESIDE[0] and s.width < _WIDE[1] and not s.is_sheet),
-    (_KNOB, "it turns about its middle", lambda s: s.offset <= _BESIDE[1] and (s.stands_free or not s.is_sheet)),
+    (_KNOB, "it turns about its middle", lambda s: s.is_balanced and (s.stands_free or not s.is_sheet)),
 )
 """What a part may be, why, and for which shapes. Where rules overlap, the names of the part decide, else the first."""
 _NAMES = {

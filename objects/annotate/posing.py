@@ -231,6 +231,9 @@ def pose_object(
         outward = _outward_direction(joint, T_root_joint.p, axis, opens, points, surface, middle)
     covers, free = _covers(surface, outward, corners_of_body), _free_end(points, axis, corners_of_body)
     shape = measure_shape(points, T_root_joint.p, axis, stands_free=free != 0.0, covers=covers)
+    if shape.is_balanced:
+        free, met = _held_side(points, T_root_joint.p, axis, corners_of_body, free)
+        shape = measure_shape(met, T_root_joint.p, axis, stands_free=free != 0.0, covers=covers)
     kind, reason = turning_kind(shape, names, axis, outward)
     if joint.kind == "prismatic":
         kind, reason = PartKind.slider, "it slides"
@@ -517,6 +520,38 @@ def _free_end(points: np.ndarray, axis: np.ndarray, body: list[np.ndarray]) -> f
         covered.append(float(np.mean(heights > float(places.max()))))
     before, behind = (share > _COVERED for share in covered)
     return float(behind) - float(before)
+
+
+def _held_side(
+    points: np.ndarray, origin: np.ndarray, axis: np.ndarray, body: list[np.ndarray], free_end: float
+) -> tuple[float, np.ndarray]:
+    """Returns the end of a part along its axis from which a hand comes, as `_free_end`, and (N, 3) what it meets there.
+
+    What lies in the body or beyond it, such as the bolt of a lever, is not met. A part that passes through the body is
+    held on the side on which it reaches farther from its axis. All of it is met if its far end is not on that side.
+
+    Args:
+        points: (N, 3) points of the part.
+        origin: (3,) a point on its axis.
+        axis: (3,) unit axis of its joint.
+        body: Corners (N, 3, 3) of the triangles of the body.
+        free_end: What `_free_end` returns.
+    """
+    across = points - origin
+    distances = np.linalg.norm(across - np.outer(across @ axis, axis), axis=1)
+    clear, reaches = {}, {}
+    for sign in (1.0, -1.0):
+        places, heights = body_along(points, sign * axis, body)
+        behind = heights[np.isfinite(heights) & (heights < places)]
+        if len(behind):
+            clear[sign] = points @ (sign * axis) > float(behind.max())
+            reaches[sign] = float(distances[clear[sign]].max(initial=0.0))
+    side = free_end
+    if side == 0.0 and len(reaches) == 2 and min(reaches.values()) > 0.0:
+        side = max(reaches, key=lambda sign: reaches[sign])
+    if reaches.get(side, 0.0) < _MIDDLE * distances.max():
+        return free_end, points
+    return side, points[clear[side]]
 
 
 def _covers(surface: TriangleMesh, outward: np.ndarray, body: list[np.ndarray]) -> bool:

@@ -30,12 +30,12 @@ from unlatch.simcore.meshes.mjcf import MJCF_SUFFIXES, is_mjcf
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.urdf.model import Joint, Shape, UrdfModel
-from unlatch.simcore.urdf.reader import model_folder, read_urdf
+from unlatch.simcore.urdf.reader import is_shared_folder, model_folder, read_urdf, xacro_remedy
 
 FRAMES_FILE = "frames.json"
 """Beside the URDF of a USD: the frames of its prims in those of the links."""
 
-VERSION = 5
+VERSION = 6
 """Raise it with every change of the output: cached files are then made again."""
 
 MODEL_SUFFIXES = (*USD_SUFFIXES, *GLTF_SUFFIXES, *SDF_SUFFIXES, *MJCF_SUFFIXES)
@@ -224,6 +224,8 @@ def find_urdf(path: Path) -> Path:
                 f"unlatch annotate {path_word(path)} joint=hinge moving=NODE axis=z at=+x",
                 path=str(path),
             )
+        if path.suffix.lower() == ".xacro":
+            raise AssetError(f"'{path}' is a xacro file. Expected a URDF. {xacro_remedy(path)}", path=str(path))
         if path.suffix.lower() != ".urdf" and not needs_urdf(path):
             raise AssetError(
                 f"'{path}' is no URDF, USD, glTF, SDF or MJCF: its name ends in '{path.suffix}'. Expected .urdf, "
@@ -305,12 +307,20 @@ def read_category(urdf: Path) -> str:
 
 
 def category_of(folder: Path, *, is_partnet: bool) -> str:
-    """Returns the category of an object: `model_cat` of `meta.json`, or a data set's folder name."""
+    """Returns the category of an object: `model_cat` of `meta.json`, or a data set's folder name.
+
+    A data set has a folder for each category, and in it one for each object, whose name has a number. Another folder
+    may have any name, such as that of a user: only a category in the name of the object's own one counts.
+    """
     stated = read_json(folder / "meta.json").get("model_cat")
     if isinstance(stated, str) and stated.strip():
         return plain_category(stated)
-    # numbers are ids, not categories; the folder above a user's own URDF may have any name
-    name = plain_category(folder.parent.name) if is_partnet else ""
+    if not is_partnet:
+        return UNKNOWN_CATEGORY
+    above = folder.parent
+    if not re.search(r"\d", folder.name) or is_shared_folder(above):
+        return named_category(folder.name) or named_category(above.name) or UNKNOWN_CATEGORY
+    name = plain_category(above.name)
     return name if name and not name.isdigit() else UNKNOWN_CATEGORY
 
 
@@ -394,6 +404,8 @@ class ObjectGeometry:
         self.source = source
         self.model = source.model
         self._meshes: dict[str, list[LinkMesh]] = {}
+        self.empty: dict[str, None] = {}
+        """One line for each mesh without a triangle, in order."""
 
     def meshes(self, link: str) -> list[LinkMesh]:
         """Returns the meshes of a link.
@@ -427,13 +439,16 @@ class ObjectGeometry:
     def _read_meshes(self, link: str) -> list[LinkMesh]:
         entry = self.model.links[link]
         visuals, colliders = _shapes_by_file(entry.visuals), _shapes_by_file(entry.collisions)
-        result = []
-        for key, shape in {**colliders, **visuals}.items():
-            mesh = shape_mesh(shape).moved(shape.T_link_shape)
-            if len(mesh.faces):
-                is_visual, is_collider = key in visuals or not visuals, key in colliders or not colliders
-                result.append(LinkMesh(shape, mesh, is_visual, is_collider))
-        return result
+        shapes = {**colliders, **visuals}
+        meshes = {key: shape_mesh(shape).moved(shape.T_link_shape) for key, shape in shapes.items()}
+        for key, shape in shapes.items():
+            if not len(meshes[key].faces):
+                self.empty[f"mesh '{shape.mesh}' of link '{link}' has no triangle: it is left out"] = None
+                del meshes[key]
+        seen, hit = meshes.keys() & visuals.keys(), meshes.keys() & colliders.keys()
+        return [
+            LinkMesh(shapes[key], mesh, key in seen or not seen, key in hit or not hit) for key, mesh in meshes.items()
+        ]
 
 
 def _shapes_by_file(shapes: tuple[Shape, ...]) -> dict[tuple[str, bytes], Shape]:

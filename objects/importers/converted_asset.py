@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -180,16 +181,58 @@ class LinkSurfaces:
     """The surfaces of `visual_meshes`, with their colours."""
 
 
-def read_surfaces(model: UrdfModel, folder: Path, *, where: str) -> dict[str, LinkSurfaces]:
+def read_surfaces(model: UrdfModel, folder: Path, *, where: str, allow_empty: bool = False) -> dict[str, LinkSurfaces]:
     """Reads the surfaces of all links, each file once.
 
-    `folder` is the folder of the asset; `where` names the URDF in errors.
+    `folder` is the folder of the asset; `where` names the URDF in errors. With `allow_empty`, a mesh file may have no
+    triangle.
 
     Raises:
         AssetError: A mesh cannot be read.
     """
-    reader = _SurfaceReader(folder, where)
+    reader = _SurfaceReader(folder, where, allow_empty=allow_empty)
     return {name: reader.read_link(link) for name, link in model.links.items()}
+
+
+def without_empty_meshes(
+    model: UrdfModel, surfaces: Mapping[str, LinkSurfaces], *, where: str
+) -> tuple[UrdfModel, dict[str, LinkSurfaces], list[str]]:
+    """Returns a model and its surfaces without the meshes that have no triangle, and a line for each of these.
+
+    `where` names the URDF in errors.
+
+    Raises:
+        AssetError: All that a link has are such meshes.
+    """
+    links, kept, lines = dict(model.links), dict(surfaces), []
+    for name, link in model.links.items():
+        found = surfaces[name]
+        shapes, meshes = (*link.visuals, *link.collisions), (*found.visual_meshes, *found.collision_meshes)
+        is_left = [_has_extent(mesh) for mesh in meshes]
+        if all(is_left):
+            continue
+        empty = dict.fromkeys(shape.mesh for shape, left in zip(shapes, is_left, strict=True) if not left)
+        lines += [f"mesh '{mesh}' of link '{name}' has no triangle: it is left out" for mesh in empty]
+        if not any(is_left):
+            raise AssetError(
+                f"{where}: mesh '{shapes[0].mesh}' of link '{name}': the mesh has no triangle. Expected a surface, or "
+                "another shape of the link. Export it again.",
+                path=where,
+            )
+        seen, hit = is_left[: len(link.visuals)], is_left[len(link.visuals) :]
+        links[name] = replace(
+            link, visuals=tuple(compress(link.visuals, seen)), collisions=tuple(compress(link.collisions, hit))
+        )
+        kept[name] = LinkSurfaces(
+            tuple(compress(found.visual_meshes, seen)),
+            tuple(compress(found.collision_meshes, hit)),
+            tuple(compress(found.visuals, seen)),
+        )
+    return replace(model, links=links), kept, lines
+
+
+def _has_extent(mesh: TriangleMesh) -> bool:
+    return len(mesh.faces) > 0 and bool(np.ptp(mesh.vertices[np.unique(mesh.faces)], axis=0).any())
 
 
 def primitive_mesh(kind: ShapeKind, size: tuple[float, ...]) -> TriangleMesh:
@@ -212,9 +255,10 @@ def primitive_mesh(kind: ShapeKind, size: tuple[float, ...]) -> TriangleMesh:
 
 
 class _SurfaceReader:
-    def __init__(self, folder: Path, where: str) -> None:
+    def __init__(self, folder: Path, where: str, *, allow_empty: bool) -> None:
         self._folder = folder
         self._where = where
+        self._allow_empty = allow_empty
         self._files: dict[Path, SurfaceMesh] = {}
         self._primitives: dict[tuple[ShapeKind, tuple[float, ...]], TriangleMesh] = {}
 
@@ -222,7 +266,9 @@ class _SurfaceReader:
         for shape in (*link.visuals, *link.collisions):
             if shape.path is not None and shape.path not in self._files:
                 where = f"{self._where}: mesh '{shape.mesh}' of link '{link.name}'"
-                self._files[shape.path] = read_mesh(shape.path, turn_to_z_up=False, where=where)
+                self._files[shape.path] = read_mesh(
+                    shape.path, turn_to_z_up=False, where=where, allow_empty=self._allow_empty
+                )
         visuals = tuple(self._read_visual(shape) for shape in link.visuals)
         collision_meshes = tuple(self._place_mesh(shape).in_link() for shape in link.collisions)
         return LinkSurfaces(tuple(visual.in_link() for visual in visuals), collision_meshes, visuals)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from unlatch.objects.importers.mjcf_versions import read_spec
 from unlatch.objects.importers.urdf_parts import (
     WORLD,
     AssetFile,
@@ -94,7 +95,7 @@ class MjcfFile(AssetFile, CompiledMjcf):
 
         robosuite and others write parts of models so, and include them in one that says `angle="radian"`.
         """
-        spec = mujoco.MjSpec.from_file(str(self.path))
+        spec = read_spec(mujoco, self.path, self.notices)
         model = spec.compile()
         spans_rad = model.jnt_range[(model.jnt_type == HINGE) & (model.jnt_limited != 0)] @ (-1.0, 1.0)
         if not spec.compiler.degree or not len(spans_rad) or states_unit(self.path):
@@ -236,7 +237,7 @@ def write_urdf(path: Path, folder: Path, name: str, *, body: str | None = None) 
         inertial = file.inertial(int(key), T) if key.isdigit() else None
         link = moved_link(Link(bodies[key].name, tuple(seen), tuple(hit)), T)
         links[link.name] = replace(link, inertial=inertial)
-    file.notices += _couplings(file)
+    file.notices += _left_out(file, {joint.name for joint in joints}, is_whole=body is None)
     return write_model(file, folder / name, path.stem, links, tree.joints)
 
 
@@ -327,9 +328,18 @@ def _body_joint(
     )
 
 
-def _couplings(file: MjcfFile) -> Iterator[str]:
-    if file.model.ntendon:
-        yield f"left out: {file.model.ntendon} tendons"
+def _left_out(file: MjcfFile, joints: set[str], *, is_whole: bool) -> Iterator[str]:
+    """Yields a line for each thing of a model that moves or holds its joints, and that no URDF can state."""
+    m = file.model
+    springs = {file.name("joint", joint) for joint in range(m.njnt) if np.any(m.jnt_stiffness[joint])} & joints
+    if springs:
+        yield f"left out: the spring of {', '.join(sorted(springs))}"
+    if is_whole and m.ntendon:
+        yield f"left out: {m.ntendon} tendons"
+    kinds = file.mujoco.mjtEq
+    held = sum(int(kind) in (kinds.mjEQ_WELD, kinds.mjEQ_CONNECT) for kind in m.eq_type)
+    if is_whole and held:
+        yield f"left out: {held} equalities that hold bodies together"
 
 
 class _Shapes:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from unlatch.objects.annotate.couplings import hangs_on_leader
 from unlatch.objects.annotate.joints import SHORT_SHARE, all_joint_ends, part_names
 from unlatch.objects.annotate.posing import pose_object, surface_points
 from unlatch.objects.annotate.source import LARGEST_M, ObjectGeometry, SourceObject
@@ -29,10 +30,13 @@ MENDED_FOLDER = "mended"
 
 _MOST_TURN_RAD = 4 * np.pi + 0.1
 """A hinge or cap that turns farther has its limits in degrees: the cap of a bottle makes two turns."""
+_MOST_RPY_RAD = 2 * np.pi + 0.1
+"""An origin that is turned farther is turned by degrees."""
 _MOST_SLIDE = 1.5
 """A slider that moves farther than this share of the object's largest extent has its limits in another unit."""
 _UNITS = {1000.0: "millimetres", 100.0: "centimetres"}
 _MESH_UNITS = {1e-3: "millimetres", 1e-2: "centimetres", 0.0254: "inches"}
+_MOST_NAMED = 3
 _MOST_METRES = 1.0
 """Among meshes in another unit, one of this extent may be in metres."""
 _BESIDE = 0.1
@@ -62,6 +66,9 @@ _NEAR = 1.5
 _SHALLOW = 0.2
 """A body that reaches less far behind a panel, as a share of its smaller extent, is a frame and has no inside."""
 _PROBE_RAD = 0.2
+_SLOW_RAD_S, _SLOW_M_S = 0.5, 0.1
+_MOST_PULL_N = 100.0
+"""A part that resists a slow hand at its far end with more is stuck for a person and for an arm."""
 _DENSEST_KG_M3 = 22_600.0
 """Density of osmium."""
 _BESIDE_SHARE = 0.25
@@ -83,11 +90,13 @@ class Doubt:
     """By what the scale of `meshes` must be multiplied."""
     meshes: tuple[tuple[str, tuple[float, ...]], ...] = ()
     """Names and scales of meshes in another unit, as the file has them."""
+    turns: tuple[str, ...] = ()
+    """Values of `rpy` in degrees, as the file has them."""
 
     @property
     def has_mend(self) -> bool:
         """Whether `write_mended` removes it."""
-        return self.joint is not None or bool(self.link) or self.mesh_scale != 1.0
+        return self.joint is not None or bool(self.link) or self.mesh_scale != 1.0 or bool(self.turns)
 
 
 def find_doubts(source: SourceObject) -> list[Doubt]:
@@ -101,14 +110,14 @@ def find_doubts(source: SourceObject) -> list[Doubt]:
     if not len(points):
         return []
     extent = float(np.max(np.ptp(points, axis=0)))
-    unit = _find_mesh_unit(geometry, extent)
+    unit = _find_turns_in_degrees(source) or _find_mesh_unit(geometry, extent)
     if unit is not None:
-        return [unit]  # the others depend on the size
+        return [unit]  # the others depend on size and places
     doubts = []
     for joint in geometry.model.joints.values():
         if not joint.moves or not any(len(geometry.vertices(link)) for link in geometry.moving_links(joint)):
             continue
-        for check in (_find_swapped, _find_unit, _find_endless, _find_still, _find_inward, _find_falling):
+        for check in (_find_swapped, _find_unit, _find_endless, _find_still, _find_inward, _find_falling, _find_stuck):
             found = check(geometry, joint, extent)
             if found is not None:
                 doubts.append(found)
@@ -155,8 +164,11 @@ def _apply(root: ET.Element, doubt: Doubt) -> None:
         element = next(each for each in root.findall("joint") if each.get("name") == joint.name)
         element.set("type", joint.kind)
         _child(element, "axis").set("xyz", " ".join(map(format_number, joint.axis)))
-        if joint.friction > 0.0:
-            _child(element, "dynamics").set("friction", format_number(joint.friction))
+        for name, value in (("friction", joint.friction), ("damping", joint.damping)):
+            if value > 0.0:
+                _child(element, "dynamics").set(name, format_number(value))
+            elif element.find("dynamics") is not None:
+                _child(element, "dynamics").attrib.pop(name, None)
         if joint.kind != "continuous":
             limit = _child(element, "limit")
             limit.attrib |= {"lower": format_number(joint.lower), "upper": format_number(joint.upper)}
@@ -166,11 +178,37 @@ def _apply(root: ET.Element, doubt: Doubt) -> None:
         scale = tuple(map(float, mesh.get("scale", "1 1 1").split()))
         if (mesh.get("filename", ""), scale) in doubt.meshes:
             mesh.set("scale", " ".join(format_number(doubt.mesh_scale * value) for value in scale))
+    for origin in root.iter("origin"):
+        if origin.get("rpy", "") in doubt.turns:
+            origin.set("rpy", _in_radians(origin.get("rpy", "")))
     if doubt.link:
         element = next(each for each in root.findall("link") if each.get("name") == doubt.link)
         for visual in element.findall("visual"):
             collision = ET.SubElement(element, "collision", visual.attrib)
             collision.extend(child for child in visual if child.tag in ("origin", "geometry"))
+
+
+def _find_turns_in_degrees(source: SourceObject) -> Doubt | None:
+    """Finds origins that are turned by more than a turn."""
+    if source.original is not None:
+        return None
+    stated = (each.get("rpy", "") for each in parse_xml(source.folder / source.urdf).iter("origin"))
+    found = tuple(dict.fromkeys(rpy for rpy in stated if max(map(abs, _numbers(rpy)), default=0.0) > _MOST_RPY_RAD))
+    if not found:
+        return None
+    named = ", ".join(f"'{rpy}'" for rpy in found[:_MOST_NAMED])
+    mended = f"'{_in_radians(found[0])}'" + " and so on" * (len(found) > 1)
+    return Doubt(
+        f"rpy {named} of <origin> turns by more than a turn: it is in degrees. Mend: rpy {mended}.", turns=found
+    )
+
+
+def _in_radians(rpy: str) -> str:
+    return " ".join(format_number(round(float(np.radians(value)), 6)) for value in _numbers(rpy))
+
+
+def _numbers(text: str) -> list[float]:
+    return [float(word) for word in text.split()]
 
 
 def _child(element: ET.Element, tag: str) -> ET.Element:
@@ -307,6 +345,9 @@ def _find_inward(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt
     """Finds a joint that leads its part into the body, where the reversed axis would lead it out."""
     if joint.kind == "continuous" or (joint.kind == "prismatic" and joint.upper - joint.lower < SHORT_SHARE * extent):
         return None  # a button is pressed into its body
+    model = geometry.model
+    if hangs_on_leader(model, joint) or not any(map(geometry.meshes, rigid_links(model, joint.child))):
+        return None  # it moves in only while what carries it, or what it carries, is open
     start = min(max(0.0, joint.lower), joint.upper)
     far = max((joint.lower, joint.upper), key=lambda end: abs(end - start))
     if min(start - joint.lower, joint.upper - start) > _PROBE_RAD or far == start:
@@ -338,6 +379,23 @@ def _find_falling(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doub
         "falls"
     )
     return _doubt(joint, problem, replace(joint, friction=round(HOLDING * load, 3)))
+
+
+def _find_stuck(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt | None:
+    """Finds a part that no hand moves: pulled at its far end, its friction and damping resist with too much force."""
+    slides = joint.kind == "prismatic"
+    speed, unit = (_SLOW_M_S, "m/s") if slides else (_SLOW_RAD_S, "rad/s")
+    T_root_link = geometry.model.link_pose(joint.child)
+    axis = T_root_link.rotate(joint.axis / np.linalg.norm(joint.axis))
+    points = geometry.points(geometry.moving_links(joint)) - T_root_link.p
+    lever = 1.0 if slides else max(float(np.linalg.norm(points - np.outer(points @ axis, axis), axis=1).max()), 1e-9)
+    pull = {"friction": joint.friction / lever, "damping": joint.damping * speed / lever}
+    if sum(pull.values()) <= _MOST_PULL_N:
+        return None
+    worst = max(pull, key=lambda name: pull[name])
+    value = f"{getattr(joint, worst):.3g} {'N' if slides else 'N m'}" + (f"/({unit})" if worst == "damping" else "")
+    problem = f"has a {worst} of {value}: at {speed:g} {unit}, a hand must pull with {sum(pull.values()):.3g} N"
+    return _doubt(joint, problem, replace(joint, friction=0.0) if worst == "friction" else replace(joint, damping=0.0))
 
 
 class _Motion:
@@ -436,7 +494,7 @@ def _find_displaced(geometry: ObjectGeometry) -> Iterator[Doubt]:
     """Finds links whose colliders are beside what is seen of them."""
     for link in geometry.model.links.values():
         clouds = [
-            [shape.T_link_shape @ shape_mesh(shape).vertices for shape in shapes]
+            [shape.T_link_shape @ mesh.vertices for shape in shapes if len((mesh := shape_mesh(shape)).faces)]
             for shapes in (link.visuals, link.collisions)
         ]
         if not all(clouds):
@@ -458,7 +516,8 @@ def _doubt(joint: Joint, problem: str, mended: Joint) -> Doubt:
         changes.append(f"type {mended.kind}")
     if (mended.lower, mended.upper) != (joint.lower, joint.upper) or mended.kind != joint.kind:
         changes.append(f"{mended.lower:.4g} to {mended.upper:.4g} {unit}")
-    if mended.friction != joint.friction:
+    changes += [f"no {name}" for name in ("friction", "damping") if getattr(joint, name) > getattr(mended, name) == 0.0]
+    if mended.friction > joint.friction:
         changes.append(f"friction {mended.friction:.3g} {'N' if mended.kind == 'prismatic' else 'N m'}")
     if np.any(mended.axis != joint.axis):
         changes.append(f"axis {' '.join(map(format_number, mended.axis))}")

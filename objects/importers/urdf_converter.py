@@ -28,6 +28,7 @@ from unlatch.objects.importers.converted_asset import (
     mesh_collider,
     read_surfaces,
     solid_inertial,
+    without_empty_meshes,
 )
 from unlatch.objects.turned_object import moved_link, scaled_model
 from unlatch.simcore.errors import AssetError, ConfigError, unknown_name
@@ -294,7 +295,7 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
         `<transmission>` and `<gazebo>` are not carried over; a notice says so.
     """
 
-    VERSION = 6
+    VERSION = 7
 
     def _source_files(self) -> dict[str, Path]:
         self._source = read_urdf(self._asset)
@@ -313,7 +314,9 @@ class UrdfConverter(AssetConverterBase[UrdfConverterCfg]):
                 key="root_link_name",
             )
         notices = _list_left_out(root)
-        surfaces = read_surfaces(model, self._folder, where=where)
+        surfaces = read_surfaces(model, self._folder, where=where, allow_empty=True)
+        model, surfaces, empty = without_empty_meshes(model, surfaces, where=where)
+        notices += empty
         placed = [
             mesh.moved(model.link_pose(name))
             for name, found in surfaces.items()

@@ -15,13 +15,11 @@ from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mesh_reader import MeshPiece
 from unlatch.simcore.meshes.obj_file import format_obj
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
-from unlatch.simcore.urdf.model import Follows, Joint, Link, Shape, ShapeKind, UrdfModel
+from unlatch.simcore.urdf.model import ENDLESS, Follows, Joint, Link, Shape, ShapeKind, UrdfModel
 
 WORLD = ""
 """Key of what does not move: everything without a rigid body."""
 
-ENDLESS = 1e6
-"""A limit, speed or effort from this on is none: Gazebo writes 1e16 for none."""
 _MOST_NAMED = 4
 
 

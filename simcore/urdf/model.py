@@ -80,6 +80,10 @@ class Follows:
     offset: float = 0.0
 
 
+ENDLESS = 1e6
+"""A limit, speed or effort from this on is none: Gazebo writes 1e16 for none."""
+
+
 @dataclass(frozen=True)
 class Joint:
     """A joint; `T_parent_joint` is the child link's frame at joint position 0."""

@@ -20,6 +20,7 @@ from unlatch.simcore.errors import AssetError
 from unlatch.simcore.files import home_folder
 from unlatch.simcore.geometry import Pose, matrix_from_rpy
 from unlatch.simcore.urdf.model import (
+    ENDLESS,
     SIZE_ATTRIBUTES,
     Follows,
     Inertial,
@@ -338,15 +339,23 @@ def read_urdf(path: Path | str, *, packages: bool = True, meshes_anywhere: bool 
 
 def _refuse_xacro(file: Path, root: ET.Element) -> None:
     """Raises an error for a file of the macro language xacro, which its tool expands to a URDF."""
-    macro = next((element.tag for element in root.iter() if element.tag.startswith("xacro:")), None)
+    macros = (f"<{element.tag}>" for element in root.iter() if element.tag.startswith("xacro:"))
+    values = (f"'{text}'" for element in root.iter() for text in element.attrib.values() if "${" in text)
+    macro = next(chain(macros, values), None)
     if macro is None:
         return
-    urdf = f"{file.name.partition('.')[0]}_expanded.urdf"
     raise AssetError(
-        f"{file}: it is a xacro file, not a URDF: it has <{macro}>. Expected a URDF without macros. Expand it with "
-        f"ROS (`xacro {file.name} > {urdf}`), or without ROS (`pip install xacrodoc`, then "
-        f"`xacrodoc {file.name} -o {urdf}`), and name the new file.",
+        f"{file}: it is a xacro file, not a URDF: it has {macro}. Expected a URDF without macros. {xacro_remedy(file)}",
         path=str(file),
+    )
+
+
+def xacro_remedy(file: Path) -> str:
+    """Returns how a URDF is made of a file of the macro language xacro."""
+    urdf = f"{file.name.partition('.')[0]}_expanded.urdf"
+    return (
+        f"Expand it with ROS (`xacro {file.name} > {urdf}`), or without ROS (`pip install xacrodoc`, then "
+        f"`xacrodoc {file.name} -o {urdf}`), and name the new file."
     )
 
 
@@ -469,6 +478,8 @@ class _UrdfReader:
         unset = "1 1 1" if kind is ShapeKind.mesh else ""
         attributes = SIZE_ATTRIBUTES[kind].items()
         sizes = [self._read_numbers(child.get(key, unset), count, where) for key, count in attributes]
+        if kind is ShapeKind.mesh and 0.0 in sizes[0]:
+            raise self._make_error(where, f"has the scale {child.get('scale')}, which leaves nothing of its mesh")
         shape = Shape(kind, tuple(chain(*sizes)), pose, name, rgba)
         if kind is not ShapeKind.mesh:
             return shape
@@ -496,19 +507,29 @@ class _UrdfReader:
         axis = self._read_numbers(find_text("axis", "xyz", "1 0 0"), 3, where)
         if kind not in ("fixed", "floating") and float(np.linalg.norm(axis)) < 1e-6:
             raise self._make_error(where, "has an axis of length 0")
+        range_texts = [find_text("limit", key, "") for key in ("lower", "upper")]
+        has_range = any(range_texts)
+        if any(abs(_as_float(text)) >= ENDLESS for text in range_texts):
+            kind, has_range = "continuous" if kind == "revolute" else kind, False
+
+        def read_limit(key: str, unset: float) -> float:
+            text = find_text("limit", key, "")
+            is_none = not has_range if key in ("lower", "upper") else math.isinf(_as_float(text))
+            return unset if is_none or not text else self._read_numbers(text, 1, where)[0]
+
         return Joint(
             name=name,
             kind=kind,
             **ends,
             T_parent_joint=self.read_origin(element, where),
             axis=np.array(axis),
-            lower=read_number("limit", "lower", "0"),
-            upper=read_number("limit", "upper", "0"),
-            effort=read_number("limit", "effort", "100"),
-            velocity=read_number("limit", "velocity", "10"),
+            lower=read_limit("lower", 0.0),
+            upper=read_limit("upper", 0.0),
+            effort=read_limit("effort", 100.0),
+            velocity=read_limit("velocity", 10.0),
             friction=read_number("dynamics", "friction", "0"),
             damping=read_number("dynamics", "damping", "0"),
-            has_range=any(find_text("limit", key, "") for key in ("lower", "upper")),
+            has_range=has_range,
             follows=self._read_mimic(element, where),
         )
 
@@ -572,6 +593,14 @@ class _UrdfReader:
 
     def _make_error(self, where: str, problem: str) -> AssetError:
         return AssetError(f"{self.file}: {where} {problem}.", path=str(self.file), where=where)
+
+
+def _as_float(text: str) -> float:
+    """Returns the number of a text, which may be infinite; NaN if it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def _check_names(file: Path, kind: str, names: list[str]) -> None:

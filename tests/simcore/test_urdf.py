@@ -220,8 +220,12 @@ def test_a_fault_names_its_element(tmp_path, body, message):
             '<robot name="r" xmlns:xacro="http://ros.org/xacro"><xacro:macro name="m"/></robot>',
             r"it is a xacro file, not a URDF: it has <xacro:macro>\. .*a_expanded\.urdf",
         ),
+        (
+            '<robot name="r"><link name="a"><inertial><origin xyz="0 0 ${pi}"/></inertial></link></robot>',
+            r"it is a xacro file, not a URDF: it has '0 0 \$\{pi\}'\. .*a_expanded\.urdf",
+        ),
     ],
-    ids=["cut", "SDF", "too large", "xacro"],
+    ids=["cut", "SDF", "too large", "xacro", "a value of xacro"],
 )
 def test_other_files_than_urdfs_are_refused(tmp_path, text, message):
     with pytest.raises(AssetError, match="the file cannot be read"):
@@ -438,3 +442,22 @@ def test_a_colour_without_four_numbers_is_opaque(tmp_path, rgba):
     file = tmp_path / "a.urdf"
     file.write_text(f'<robot name="a"><link name="a"><visual>{shape}</visual></link></robot>', encoding="utf-8")
     assert read_urdf(file).links["a"].visuals[0].rgba == (0.1, 0.2, 0.3, 1.0)
+
+
+@pytest.mark.parametrize(("kind", "read"), [("revolute", "continuous"), ("prismatic", "prismatic")])
+@pytest.mark.parametrize("limit", ["-inf", "1e16", "-3.4028235e+38"])
+def test_a_limit_without_end_is_none(tmp_path, kind, read, limit):
+    text = (
+        f'<link name="a"/><link name="b"/><joint name="j" type="{kind}"><parent link="a"/><child link="b"/>'
+        f'<limit lower="{limit}" upper="inf" effort="inf" velocity="inf"/></joint>'
+    )
+    joint = read_urdf(_write(tmp_path, _robot(text))).joints["j"]
+    assert (joint.kind, joint.is_limited, joint.lower, joint.upper) == (read, False, 0.0, 0.0)
+    assert (joint.effort, joint.velocity) == (100.0, 10.0)
+
+
+def test_a_mesh_without_extent_is_refused(tmp_path):
+    (tmp_path / "m.obj").write_text("v 0 0 0\n")
+    text = '<link name="a"><visual><geometry><mesh filename="m.obj" scale="1 0 1"/></geometry></visual></link>'
+    with pytest.raises(AssetError, match="visual of link 'a' has the scale 1 0 1, which leaves nothing of its mesh"):
+        read_urdf(_write(tmp_path, _robot(text)))

@@ -220,3 +220,6 @@ def test_a_folder_of_the_name_of_an_object_of_unlatch_is_pointed_out(tmp_path, m
     assert not is_object_path("drawer", ())
     assert "object=./drawer" in caplog.text
     assert is_object_path("./drawer", ())
+    assert not is_object_path("thing.xacro", ())
+    (tmp_path / "thing.xacro").touch()
+    assert is_object_path("thing.xacro", ())

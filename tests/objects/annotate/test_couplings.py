@@ -126,3 +126,14 @@ def test_a_loaded_telescopic_drawer_opens_with_its_rail(write, monkeypatch):
         world.step(240)
         assert item.joint_position("j") > 0.05
         assert item.joint_position("rail") == pytest.approx(0.5 * item.joint_position("j"), abs=2e-3)
+
+
+def test_the_second_leaf_of_a_folding_door_is_closed_with_the_first_and_no_part_of_its_own(annotate):
+    first = HINGED.replace('"1.6"', '"1.4"')
+    second = joint("revolute", "0 0.245 0", "0 0 1", 0.0, 2.8, name="k", child="c").replace('link="a"', 'link="b"')
+    leaf = boxes(("0 0.12 0", "0.012 0.24 0.38"))
+    found = annotate((CASE, {"b": leaf, "c": leaf}, first + following(second, "j", 2.0)))
+    (part,) = found.articulation.parts.values()
+    assert (part.joint, part.openness.closed, part.openness.open) == ("j", 0.0, 1.4)
+    assert found.refused == {"k": "hangs on the part of joint 'j', which it follows"}
+    assert found.articulation.mechanisms == {"mimic": Mimic("k", "j", 2.0)}

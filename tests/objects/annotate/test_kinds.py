@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from benchmarks.part_kinds import DRAW, drawn_words, is_same
+from tests.objects.annotate.conftest import OBJECTS, boxes, cylinder, joint
 from unlatch.objects.annotate.annotator import annotate_source
 from unlatch.objects.annotate.kinds import PartShape, turning_kind
 from unlatch.objects.annotate.source import read_source
-from unlatch.objects.annotation import PartKind
+from unlatch.objects.annotation import HandleType, PartKind
 
 UP, OUT = np.array([0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0])
 
@@ -41,6 +42,18 @@ def test_objects_of_every_kind_are_recognized_in_many_sizes_turned_and_in_other_
 def test_no_name_changes_what_the_shape_says(names):
     kinds = {name: kind_of(name, names) for name in ("door", "knob", "lever")}
     assert kinds == {"door": "hinge_vertical", "knob": "knob", "lever": "lever"}
+
+
+@pytest.mark.parametrize("bolt", ["-0.03 -0.04 0", "-0.06 -0.04 0"], ids=["in the leaf", "behind the leaf"])
+def test_the_bolt_of_a_lever_does_not_count_as_its_other_arm(bolt, write, monkeypatch):
+    leaf = boxes(("0 0 0.2", "0.05 0.4 0.4"))
+    hub = cylinder("0 0 0", 0.02, 0.14, rpy="0 1.5708 0")
+    lever = hub + boxes(("0.05 0.06 0", "0.016 0.12 0.016"), (bolt, "0.02 0.08 0.02"))
+    hinge = joint("revolute", "0.025 -0.1 0.2", "-1 0 0", 0.0, 1.0)
+    monkeypatch.setitem(OBJECTS, "thing", (leaf, {"b": lever}, hinge))
+    (part,) = annotate_source(read_source(write("thing"))).articulation.parts.values()
+    assert (part.kind, part.handle.type) == (PartKind.lever, HandleType.bar)
+    assert part.handle.size[1] == pytest.approx(0.016, abs=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import trimesh
 
 from tests.objects.importers.foreign_models import MJCF, SDF, write_mjcf, write_sdf
 from unlatch.command_table import main
@@ -237,6 +238,33 @@ def test_a_fault_of_an_mjcf_is_one_line(write, tmp_path):
             read_source(path)
         assert said in str(caught.value)
         assert "\n" not in str(caught.value)
+
+
+OLD_MJCF = """<mujoco><compiler angle="radian"/><option apirate="50" collision="all"/><include file="parts/assets.xml"/>
+<worldbody><body name="case"><geom type="box" size="0.1 0.2 0.2"/>
+<body name="leaf" childclass="door" pos="0.12 -0.2 0"><joint name="hinge" axis="0 0 -1"/>
+<geom type="mesh" mesh="leaf" pos="0.02 0.2 0"/></body></body></worldbody></mujoco>"""
+OLD_DEFAULTS = """<mujocoinclude><asset><mesh name="leaf" file="meshes/leaf.obj"/></asset>
+<default class="door"><joint range="0 1.5" limited="true" stiffness="2"/></default></mujocoinclude>"""
+
+
+def test_an_mjcf_of_an_older_mujoco_is_read_and_what_is_dropped_is_said(tmp_path):
+    pytest.importorskip("mujoco")
+    for name in ("parts", "meshes"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "model.xml").write_text(OLD_MJCF)
+    (tmp_path / "parts" / "assets.xml").write_text(OLD_DEFAULTS)
+    trimesh.creation.box((0.02, 0.38, 0.38)).export(tmp_path / "meshes" / "leaf.obj")
+    source = read_source(tmp_path / "model.xml")
+    assert source.model.joints["hinge"].upper == pytest.approx(1.5)
+    assert source.notices == (
+        "left out: 'apirate' of <option>, which this MuJoCo does not know",
+        "left out: 'collision' of <option>, which this MuJoCo does not know",
+        "left out: the spring of hinge",
+    )
+    (tmp_path / "model.xml").write_text(OLD_MJCF.replace("axis=", "axle="))
+    with pytest.raises(AssetError, match="unrecognized attribute: 'axle' Element 'joint'"):
+        read_source(tmp_path / "model.xml")
 
 
 @pytest.mark.e2e

@@ -261,3 +261,35 @@ def test_a_door_that_turns_both_ways_opens_out_of_its_body(tmp_path):
         (part,) = annotate_source(read_source(path)).articulation.parts.values()
         assert part.openness.closed == 0.0
         assert sign * part.openness.open > 1.5, axis
+
+
+def test_an_origin_that_is_turned_by_degrees_is_named_and_mended(tmp_path):
+    hinge = joint("revolute", HINGE, OUT, 0, 1.5).replace("<origin ", '<origin rpy="0 0 90" ')
+    path = write(tmp_path, DOOR, hinge)
+    (line,) = said(path)
+    assert line == "rpy '0 0 90' of <origin> turns by more than a turn: it is in degrees. Mend: rpy '0 0 1.570796'."
+    mended = write_mended(read_source(path), find_doubts(read_source(path)), tmp_path / "mended", force=False)
+    (made,) = read_urdf(mended).joints.values()
+    assert made.T_parent_joint.R[:, 0] == pytest.approx([0.0, 1.0, 0.0], abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("part", "element", "text"),
+    [
+        (
+            DOOR,
+            joint("revolute", HINGE, OUT, 0, 1.5),
+            "has a damping of 500 N m/(rad/s): at 0.5 rad/s, a hand must pull",
+        ),
+        (DRAWER, joint("prismatic", SLIDE, "1 0 0", 0, 0.25), "has a damping of 2e+03 N/(m/s): at 0.1 m/s, a hand"),
+    ],
+)
+def test_a_part_that_no_hand_moves_is_named_and_mended(part, element, text, tmp_path):
+    damping = 500 if "revolute" in element else 2000
+    path = write(tmp_path, part, element.replace("</joint>", f'<dynamics friction="1" damping="{damping}"/></joint>'))
+    (line,) = said(path)
+    assert text in line
+    assert line.endswith("Mend: no damping.")
+    mended = write_mended(read_source(path), find_doubts(read_source(path)), tmp_path / "mended", force=False)
+    (made,) = read_urdf(mended).joints.values()
+    assert (made.friction, made.damping) == (1.0, 0.0)

@@ -11,6 +11,8 @@ import pybullet as p
 import pytest
 import trimesh
 
+from unlatch.objects.annotate.annotator import annotate_source
+from unlatch.objects.annotate.source import read_source
 from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.urdf.model import Follows
@@ -427,3 +429,12 @@ def test_mutated_urdfs_are_converted_or_refused(cabinet):
 
 if __name__ == "__main__":
     sys.stdout.write("\n" + run_cases(Path(sys.argv[1]), int(sys.argv[2])) + "\n")
+
+
+def test_a_mesh_without_triangles_beside_other_shapes_is_left_out_and_named(edited):
+    extra = '<visual><geometry><mesh filename="guide.obj"/></geometry></visual></link>'
+    path = edited(("</link>", extra))
+    (path.parent / "guide.obj").write_text("v 0 0 0\nv 1 0 0\nl 1 2\n")
+    line = "mesh 'guide.obj' of link 'body' has no triangle: it is left out"
+    assert line in convert(path).notices
+    assert line in annotate_source(read_source(path)).notices

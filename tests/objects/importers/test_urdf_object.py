@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from unlatch.objects.annotate.annotator import annotate_source
-from unlatch.objects.annotate.source import read_source
+from unlatch.objects.annotate.source import category_of, read_source
 from unlatch.objects.annotation import ANNOTATION_FILE, FramedVector
 from unlatch.objects.annotation_entries import FixedHandle, Region, RegionKind, RegionOpening
 from unlatch.objects.config import ObjectCfg, ObjectSource
@@ -203,3 +203,19 @@ def test_an_instance_or_a_part_that_is_not_there_is_refused(cfg):
         load(replace(cfg, part="dor"))
     with pytest.raises(ConfigError, match=r"object.part=door has no meaning for source=procedural"):
         ObjectCfg("a", "b", part="door")
+
+
+@pytest.mark.parametrize(
+    ("folder", "category"),
+    [
+        ("Microwave/7310", "microwave"),
+        ("guitar_rotate/obj_3", "guitar"),
+        ("newuser/my_oven", "oven"),
+        ("newuser/thing", "object"),
+        ("safe_rotate/mine", "safe"),
+        ("2024/7310", "object"),
+    ],
+)
+def test_the_category_is_the_folder_of_a_data_set_and_no_other_folder(tmp_path, folder, category):
+    assert category_of(tmp_path / folder, is_partnet=True) == category
+    assert category_of(tmp_path / folder, is_partnet=False) == "object"

@@ -1,0 +1,90 @@
+"""Reads an MJCF that was written for an older MuJoCo, as those of mujoco-py and D4RL are."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from os.path import normpath
+from pathlib import Path
+from typing import Any
+
+from unlatch.simcore.urdf.reader import parse_xml
+
+_UNKNOWN = re.compile(r"unrecognized attribute: '(\w+)' Element '(\w+)'")
+_RENAMED = "top-level default class 'main' cannot be renamed"
+_ABOUT_NO_SHAPE = ("compiler", "flag", "global", "headlight", "map", "option", "quality", "size", "statistic")
+"""Elements whose attributes say how MuJoCo simulates and draws, not what the model is."""
+
+
+def read_spec(mujoco: Any, path: Path, notices: list[str]) -> Any:
+    """Returns the `mujoco.MjSpec` of a file, also if it has what MuJoCo has dropped since it was written.
+
+    Attributes that this MuJoCo does not know are left out where they say nothing about the model, with a line each in
+    `notices`. Classes of defaults beside `main` become classes below it.
+
+    Raises:
+        ValueError: MuJoCo cannot read the file all the same.
+        AssetError: A file that it includes is no XML.
+    """
+    try:
+        return mujoco.MjSpec.from_file(str(path))
+    except ValueError as exc:
+        if _mend(str(exc), {}, []) is None:
+            raise
+    roots = _included(path)
+    while True:
+        texts = {name: ET.tostring(root) for name, root in roots.items()}
+        try:
+            spec = mujoco.MjSpec.from_string(texts[path.name].decode(), include=texts)
+        except ValueError as exc:
+            if not _mend(str(exc), roots, notices):
+                raise
+        else:
+            spec.modelfiledir = str(path.parent)
+            return spec
+
+
+def _included(path: Path) -> dict[str, ET.Element]:
+    """Returns the root elements of a file and of all that it includes, by their names as the file writes them.
+
+    Files that these name are beside the main file, where an older MuJoCo looked, or beside the one that names them.
+    """
+    roots: dict[str, ET.Element] = {}
+    left = [path.name]
+    while left:
+        name = left.pop()
+        file = path.parent / normpath(name)
+        if name in roots or not file.is_file():
+            continue
+        roots[name] = parse_xml(file)
+        left += [each.get("file", "") for each in roots[name].iter("include")]
+        for each in (each for tag in ("mesh", "texture", "hfield") for each in roots[name].iter(tag)):
+            beside_main = path.parent / each.get("file", "")
+            if beside_main.is_file() and not (file.parent / each.get("file", "")).is_file():
+                each.set("file", str(beside_main.resolve()))
+    return roots
+
+
+def _mend(problem: str, roots: dict[str, ET.Element], notices: list[str]) -> int | None:
+    """Takes what MuJoCo complains about out of the files; returns how often, or None if it is about something else."""
+    if _RENAMED in problem:
+        found = [
+            each for root in roots.values() for each in root.findall("default") if each.get("class", "main") != "main"
+        ]
+        for element in found:
+            inner = ET.Element("default", element.attrib)
+            inner.extend(list(element))
+            for child in list(element):
+                element.remove(child)
+            element.attrib.clear()
+            element.append(inner)
+        return len(found)
+    unknown = _UNKNOWN.search(" ".join(problem.split()))
+    if unknown is None or unknown[2] not in _ABOUT_NO_SHAPE:
+        return None
+    attribute, tag = unknown.groups()
+    owners = [each for root in roots.values() for each in root.iter(tag) if attribute in each.attrib]
+    for element in owners:
+        del element.attrib[attribute]
+    notices += [f"left out: '{attribute}' of <{tag}>, which this MuJoCo does not know"] * bool(owners)
+    return len(owners)
