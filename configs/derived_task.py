@@ -330,10 +330,16 @@ def fill_skill_setting(
 ) -> SkillCfg:
     """Returns an entry of `skills` with planner setting and strategies: its own, or derived ones if they are left out.
 
-    Without a part, the skill acts on the whole object, which is free. A derived skill moves the part from its joint
-    position `s` at least as far as `wanted`, the displacement that the task's goal needs. The goal asks for the opening
-    `asked`; None: the default of `open`. The part is led to the opening `exact` and not further; None: any further one
-    serves [rad or m].
+    Args:
+        entry: The entry.
+        asset: The object.
+        part: The part that the skill acts on; None: the whole object, which is free.
+        robot: The robot.
+        arm: The arm that acts.
+        s: Joint position of the part [rad or m].
+        wanted: Displacement that the task's goal needs [rad or m]; a derived skill moves the part at least as far.
+        asked: Opening that the task's goal asks for, from closed [rad or m]; None: the default of `open`.
+        exact: Opening to which the part is led and not further, from closed [rad or m]; None: any further one serves.
 
     Raises:
         ConfigError: The skill does not fit the part, or has no settings to derive.

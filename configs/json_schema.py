@@ -104,11 +104,12 @@ class _SchemaBuilder:
         if isinstance(hint, type) and dataclasses.is_dataclass(hint):
             if hint.__name__ not in self.definitions:
                 self.definitions[hint.__name__] = {}  # a dataclass may contain itself
-                made = self.of_dataclass(hint)
                 if hint is PlannerSettingCfg:  # it has other forms too, see docs/planner_settings.md: any value will do
                     properties: dict[str, Any] = {key: {"description": text} for key, text in field_docs(hint).items()}
                     properties |= {key: {"description": "of another system; ignored"} for key in IGNORED}
                     made = {"type": "object", "properties": properties, "additionalProperties": False}
+                else:
+                    made = self.of_dataclass(hint)
                 self.definitions[hint.__name__] = made
             return {"$ref": f"#/$defs/{hint.__name__}"}
         if isinstance(hint, type) and issubclass(hint, Enum):

@@ -572,9 +572,13 @@ class ArticulationSkill(Skill):
     def grasp_commands(
         self, plan: KeyframePlan, width_m: float, *, held: Sequence[ManipCommand], T_base_release: Pose
     ) -> list[ManipCommand]:
-        """Returns the commands to approach with fingers open by a width [m], grasp, act, release and step back.
+        """Returns the commands to approach with open fingers, grasp, act, release and step back.
 
-        `held` are the commands between the grasp and the release, which is at a pose of the ee frame.
+        Args:
+            plan: The motions to and from the part.
+            width_m: Opening of the fingers on the approach and the retreat [m].
+            held: Commands between grasp and release.
+            T_base_release: Pose of the ee frame at the release, arm's base frame.
         """
         T_base_grasp = plan.keyframes[plan.contact_pose_index].T_base_ee
         close, release = ManipKind.close_gripper, ManipKind.open_gripper

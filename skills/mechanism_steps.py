@@ -291,7 +291,12 @@ def move_by_skill(
 ) -> PressToPop | None:
     """Changes positions to those after a skill, and returns what it presses so that the part pops out, if it does so.
 
-    The skill is `open`, `close` or `rotate`; it leads the part to the opening [rad or m], or to half of its range.
+    Args:
+        asset: The object.
+        part: The part on which the skill acts.
+        skill: `open`, `close` or `rotate`.
+        positions: Positions of all joints [rad or m].
+        opening: Opening to which it leads the part [rad or m]; None: half of its range.
     """
     openness = part.openness
     if skill != "close":

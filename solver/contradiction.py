@@ -165,13 +165,13 @@ def _stack_conditions(conditions: Sequence[Condition], R: Array) -> tuple[Array,
 
 def _spread_rotations(count: int) -> Array:
     """Returns (count, 3, 3) evenly spread rotations: the spiral of Alexa, Super-Fibonacci Spirals, CVPR 2022."""
-    from scipy.spatial.transform import Rotation
-
     s = np.arange(count) + 0.5
     r, rest = np.sqrt(s / count), np.sqrt(1.0 - s / count)
     alpha, beta = 2.0 * math.pi * s / _SPIRAL_A, 2.0 * math.pi * s / _SPIRAL_B
-    quat_xyzw = np.column_stack([r * np.sin(alpha), r * np.cos(alpha), rest * np.sin(beta), rest * np.cos(beta)])
-    return Rotation.from_quat(quat_xyzw).as_matrix()
+    x, y, z, w = r * np.sin(alpha), r * np.cos(alpha), rest * np.sin(beta), rest * np.cos(beta)
+    length = np.linalg.norm([x, y, z], axis=0)
+    angle = 2.0 * np.arctan2(length, w)
+    return rotations_of_vectors(np.column_stack([x, y, z]) * (angle / length)[:, None])
 
 
 WORKSPACE = -1

@@ -86,10 +86,18 @@ _HAND_SPEED_M_S = 0.2
 def plan_step_back(
     q: Array, arm: ArmModel, clearance: Clearance, *, s: float, distance_m: float, frame_s: float
 ) -> Array | None:
-    """Returns (T, n) joints [rad] of the longest free way back of the shares of a distance that are tried, or None.
+    """Returns the longest free way back of the shares of a distance that are tried; None if there is none.
 
-    It is at rest at both ends, with a row every `frame_s`. The fingers may touch the part, which stays at its joint
-    position `s`, at the joints q (n,) of the start and up to 4 cm away from there.
+    Args:
+        q: (n,) joints at the start [rad]. The fingers may touch the part there and up to 4 cm away from there.
+        arm: The arm.
+        clearance: Collision checks in the present scene.
+        s: Joint position of the part [rad or m].
+        distance_m: How far the hand steps back [m].
+        frame_s: Time between two rows of the result [s].
+
+    Returns:
+        (T, n) joints, at rest at both ends [rad].
     """
     T_start, paths = arm.kinematics.pose(q), PathSolver(arm)
     for share in _SHARES:

@@ -394,8 +394,12 @@ def front_normal(scene: PlanningScene) -> Array | None:
 def inward_direction(scene: PlanningScene, approaches: Array) -> Array:
     """Returns the (3,) direction in which the hand comes to the part, base frame.
 
-    It points into the front of the part or, if every hand comes from another side, over its edge. The first of the
-    approach axes (3,) or (G, 3) of the hand at its goals is returned if the annotation lacks a name.
+    It points into the front of the part or, if every hand comes from another side, over its edge. The first approach
+    axis is returned if the annotation lacks a name.
+
+    Args:
+        scene: The part.
+        approaches: (3,) or (G, 3) approach axes of the hand at its goals, base frame.
     """
     axes = np.atleast_2d(approaches)
     contact, normal = bar_axis(scene), front_normal(scene)

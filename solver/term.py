@@ -190,7 +190,12 @@ class Term(ABC):
 
     @abstractmethod
     def row(self, tool: Mapping[str, Array], scene: PlanningScene) -> Row:
-        """Returns the geometric form of this term, for tool keypoints in the ee frame, (3,) each [m]."""
+        """Returns the geometric form of this term.
+
+        Args:
+            tool: Tool keypoints in the ee frame, (3,) each [m].
+            scene: The object, base frame.
+        """
 
     def tool_names(self) -> dict[str, str]:
         """Returns the names of the tool keypoints in this term, by field."""

@@ -183,6 +183,10 @@ class _TaskReader:
         for name, (place, other) in self.objects.items():
             if name not in used:
                 self.ledger.leave(self._at("objects", place), dict(other), "no skill that Unlatch has acts on it")
+        for place, other in enumerate(read_list(self.entry.get("objects"))):
+            name = read_text(read_mapping(other).get("name"))
+            if self.objects[name][0] != place:
+                self.ledger.leave(self._at("objects", place), other, f"an object named {name} stands before it")
         for number, name in enumerate(names):
             index, item = self.objects.get(name, (None, {}))
             skill = next(skill for skill in self.acting if skill.object == name)

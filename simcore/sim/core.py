@@ -358,7 +358,11 @@ class Core:
         """Computes the inertia and the gains of a servo, unless no joint has moved by `least_motion_rad` since.
 
         Returns:
-            `NO_MASS_MATRIX` if Bullet computes none of the body, `NOT_POSITIVE_DEFINITE` if that of the joints is not.
+            `NO_MASS_MATRIX` if Bullet computes none of the body, `NOT_POSITIVE_DEFINITE` if that of the joints is not,
+            else 0 or more.
+
+        Raises:
+            WorldError: Bullet does not report the state of the body.
         """
         answer = self._library.core_refresh_inertia(
             self._address, body.address, ctypes.addressof(servo.struct), least_motion_rad, most_phase

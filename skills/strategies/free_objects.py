@@ -113,13 +113,20 @@ def grasp_candidates(
     avoided: Sequence[Pose] = (),
     meter: WorkMeter | None = None,
 ) -> Iterator[GraspCandidate]:
-    """Yields ways to take a free object at T_world_root that have room for the hand, those of least cost first.
+    """Yields ways to take a free object that have room for the hand, those of least cost first.
 
-    There is no room in the obstacles near it, nor below the height `floor_m` [m]. The arm stands at `p_world_base` (3,)
-    [m], and the hand comes from a side. `inward` is the direction (3,) into the front of the space in which the object
-    is; None: it is open above. `preferred` is the pose of the tool frame of a grasp that comes first, `avoided` has
-    those of grasps that come last. The meter counts the grasps that are checked for room; there are no more once its
-    work is spent.
+    Args:
+        asset: The object.
+        T_world_root: Where it is.
+        hand: The hand.
+        obstacles: Everything else near it.
+        p_world_base: (3,) base of the arm [m].
+        floor_m: Height below which there is no room [m].
+        side: From where the hand comes.
+        inward: (3,) direction into the front of the space in which the object is; None: it is open above.
+        preferred: Pose of the tool frame of a grasp that comes first; None: there is none.
+        avoided: Those of grasps that come last.
+        meter: Counts the grasps that are checked for room; there are no more once its work is spent. None: no limit.
     """
     own = Obstacle(Solids.from_urdf(asset.urdf_path), T_world_root, {})
     away = T_world_root.p - p_world_base

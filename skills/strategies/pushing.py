@@ -94,7 +94,10 @@ def inner_spots(fit: HandFit, openings: tuple[float, ...]) -> list[Array]:
 def is_even(fit: HandFit, shift: Array, opening: float) -> bool:
     """Whether a hand that slides on the inner face meets no step down, as between slats.
 
-    The shift (3,) is that from the annotated spot to one of `inner_spots`, frame of the link [m].
+    Args:
+        fit: The hand and the part.
+        shift: (3,) shift from the annotated spot to one of `inner_spots`, frame of the link [m].
+        opening: Opening of the part from closed [rad or m].
     """
     tail, along, outward = fit.axes_link()
     positions, tip = fit.positions(opening), fit.hand.tip_m
@@ -200,7 +203,10 @@ def can_be_dragged(part: Part) -> bool:
 def drag_spots(fit: HandFit, start: tuple[float, float], end: float) -> list[DragSpot]:
     """Returns spots of faces that fingertips can press on along the whole way, the most promising first.
 
-    The way goes from the least and largest opening at the start to that at its end [rad or m].
+    Args:
+        fit: The hand and the part.
+        start: Least and largest opening at the start, from closed [rad or m].
+        end: Opening at the end of the way [rad or m].
     """
     if not can_be_dragged(fit.part):
         return []
@@ -223,7 +229,11 @@ def drag_spots(fit: HandFit, start: tuple[float, float], end: float) -> list[Dra
 def drag_setting(part: Part, spot: DragSpot, *, threshold: float, end: float | None) -> PlannerSettingCfg:
     """Returns the planner setting for dragging a part by a spot of its face.
 
-    The hand leads it to the opening `end`; None: as the skill says. `threshold` counts as success [rad or m].
+    Args:
+        part: The part.
+        spot: Where the fingertips press.
+        threshold: What counts as success [rad or m].
+        end: Opening to which the hand leads the part, from closed [rad or m]; None: as the skill says.
     """
 
     def numbers(vector: Array) -> list[float]:

@@ -181,6 +181,15 @@ def test_what_has_no_counterpart_says_place_value_and_reason_and_is_in_the_writt
     assert own in imported(ONE_ARM).text.splitlines()
 
 
+def test_of_two_objects_with_one_name_the_first_one_is_read(changed):
+    def repeat(task):
+        task["objects"].append({**task["objects"][0], "joint_position_range": [0.8, 0.9]})
+
+    item, cfg = changed(repeat)
+    assert [e.range for e in cfg.task.openness] == [[0.34, 0.45]]
+    assert "no counterpart: an object named microwave_0 stands before it" in "\n".join(map(str, item.lines))
+
+
 @pytest.mark.slow
 def test_an_unknown_key_is_listed_at_any_depth(changed):
     def change(task):

@@ -73,8 +73,8 @@ def test_a_single_arms_list_reads_too():
         ),
         (
             [{"dual_panda": [{"left": [entry()]}, {"lefd": [entry()]}]}],
-            "skills[0].dual_panda[1]='lefd' is not an arm of 'dual_panda'. Did you mean 'left'? Arms: left, right. "
-            "Name one of them.",
+            "skills[0].dual_panda[1].lefd is not an arm of 'dual_panda'. Did you mean 'left'? Arms: left, right. "
+            "Rename it.",
         ),
         (
             [{"dual_panda": {"left": [entry()]}}],
