@@ -144,7 +144,10 @@ def test_one_of_several_cameras_gives_the_points(rendered: Path):
     ("overrides", "message"),
     [
         (["sensors=[imu]"], "the sensors have no camera.*sensors=.front."),
-        (["sensors=[front]", "observation.point_cloud_cameras=[frond]"], "has 'frond'.*Did you mean 'front'"),
+        (
+            ["sensors=[front]", "observation.point_cloud_cameras=[frond]"],
+            "='frond' is not a camera.*Did you mean 'front'",
+        ),
         (["sensors=[front]", "observation.point_cloud=0"], "point_cloud_source=camera has no effect"),
     ],
 )

@@ -213,11 +213,11 @@ def test_without_plugins_one_line_says_so(monkeypatch):
 
 def test_a_physics_loop_that_is_not_compiled_is_named(monkeypatch, tmp_path):
     monkeypatch.setattr(process, "__file__", str(tmp_path / "process.py"))
-    for library in (load_library, core._library):
+    for library in (load_library, core.bound_library):
         library.cache_clear()
     found = describe_engine()
     monkeypatch.undo()
-    for library in (load_library, core._library):
+    for library in (load_library, core.bound_library):
         library.cache_clear()
     assert found.broken
     assert "compiled part of Unlatch is missing" in found.advice
