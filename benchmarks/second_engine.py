@@ -121,16 +121,18 @@ def entries_of(cfg: SecondEngineCfg) -> Iterator[Entry]:
 
 
 def run_entry(entry: Entry, cfg: SecondEngineCfg) -> Result | None:
-    """Makes the episodes of an entry and replays its successes; None if the skill does not fit the object."""
+    """Makes the episodes of an entry and replays its successes; None if it cannot be made of an object of the library."""
     folder = Path(cfg.out) / f"{cfg.robot}-{entry.name.replace(' ', '-')}-s{cfg.seed}"
     try:
         data = unlatch.collect(
             unlatch.load(*entry.words, seed=cfg.seed), episodes=cfg.n, out=folder, workers=cfg.workers
         )
     except UnlatchError as exc:
-        if DOES_NOT_FIT in str(exc):
-            return None
-        raise
+        if cfg.tasks != LIBRARY:
+            raise
+        if DOES_NOT_FIT not in str(exc):
+            print_line(f"{entry.name} is left out: {exc}")
+        return None
     episode_cfg = config_of(data)
     result = Result(entry, cfg.n)
     for item in data.summaries():
