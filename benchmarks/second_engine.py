@@ -121,7 +121,7 @@ def entries_of(cfg: SecondEngineCfg) -> Iterator[Entry]:
 
 
 def run_entry(entry: Entry, cfg: SecondEngineCfg) -> Result | None:
-    """Makes the episodes of an entry and replays its successes; None if it cannot be made of an object of the library."""
+    """Makes the episodes of an entry and replays its successes; None if it is left out."""
     folder = Path(cfg.out) / f"{cfg.robot}-{entry.name.replace(' ', '-')}-s{cfg.seed}"
     try:
         data = unlatch.collect(
