@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -99,6 +100,15 @@ def test_objects_and_rooms_stand_on_the_floor_below_the_stand(shown: Episode) ->
     floors = [body for body in world.scenery.values() if body.semantic_class == "floor"]
     assert [float(body.root_pose().p[2]) for body in floors] == [pytest.approx(stand.floor_z_m, abs=1e-3)]
     assert not any(body.semantic_class in ("table", "robot_mount") for body in world.scenery.values())
+
+
+def test_rules_about_the_table_are_left_out_where_there_is_none() -> None:
+    cfg = unlatch.load("open_tall_refrigerator", "randomization=light", "~skills.0", seed=3)
+    with World(cfg.world) as world, BulletCollisionChecker() as checker:
+        episode = Episode(cfg, 0, world, checker)
+        episode.reset()
+    assert "table" in {rule.view for rule in cfg.randomization.rules}
+    assert '"table"' not in json.dumps(episode.randomization.applied(), default=str)
 
 
 def test_a_room_is_turned_to_what_stands_on_the_floor() -> None:

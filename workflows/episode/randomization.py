@@ -21,6 +21,7 @@ from unlatch.simcore.sim.attribute_views import AttributeView, BodyView
 from unlatch.simcore.sim.body_views import ArticulationView, PoseEstimateView, RigidPrimView
 from unlatch.simcore.sim.core import MAX_LATE_STEPS
 from unlatch.simcore.sim.visuals.appearance import TextureStore
+from unlatch.tasks.layout import TABLE
 from unlatch.workflows.episode.contents import CONTENTS, Content, draw_contents, read_contents, show_contents
 from unlatch.workflows.episode.distractors import (
     DISTRACTORS,
@@ -308,7 +309,7 @@ class EpisodeRandomization:
         self.layers = {name: RandomizationLayer(name, setups[name], layers[name]) for name in LAYERS}
 
     def _drawn_rules(self, cfg: RandomizationCfg) -> list[KeyedRule]:
-        """Returns the rules of a configuration; a rule of all cameras becomes one rule for each."""
+        """Returns the rules of a configuration; one of all cameras is one for each, one of no table none."""
         found: list[KeyedRule] = []
         for index, rule in enumerate(cfg.rules):
             where = f"randomization.rules[{index}]"
@@ -318,6 +319,8 @@ class EpisodeRandomization:
                     "Raise it, or remove the rule.",
                     key=f"{where}.view",
                 )
+            if rule.view == TABLE and TABLE not in self._scene.world.bodies:
+                continue  # where the arm has a stand
             if rule.view == CAMERAS:
                 found += [(where, replace(rule, view=camera.cfg.name)) for camera in cameras(self._scene)]
             else:
