@@ -83,6 +83,20 @@ def derive_request(primary: str, schema: type, request: Request) -> Request:
     return replace(found, given={**given, "task": task})
 
 
+def find_doubts_of_object(request: Request) -> list[str]:
+    """Returns what no real object has in the URDF that `object=PATH` names, one line each; empty for other objects.
+
+    Raises:
+        ConfigError, AssetError: The object does not exist, or is damaged.
+    """
+    value = _split_choices(request.overrides)[0].get("object")
+    if value is None or not is_object_path(value, request.config_dirs):
+        return []
+    from unlatch.objects.importers.urdf_object import describe_doubts
+
+    return describe_doubts(read_dataclass(ObjectCfg, describe_object_path(value, None), where="object"))
+
+
 def _split_choices(overrides: Sequence[str]) -> tuple[dict[str, str], list[str]]:
     """Returns the choices by key, the last one of each, and the other overrides."""
     choices: dict[str, str] = {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
+from pathlib import Path
 
 from hydra.core.override_parser.types import Override, ValueType
 from hydra.errors import ConfigCompositionException, MissingConfigException, OverrideParseException
@@ -94,6 +95,13 @@ def _explain_unknown_option(exc: MissingConfigException, origin: str) -> ConfigE
     options = [option for option in (exc.options or []) if not option.endswith("_schema")]
     broken = broken_plugin_folders()
     missing = f" Left out: {'; '.join(broken)}." if broken else ""
+    for folder in (Path(), Path("configs")):
+        file = folder / group / f"{name}.yaml"
+        if group and file.is_file():
+            advice = f"There is {file}: add --config-dir {folder}."
+            return ConfigError(
+                f"Unknown {group} '{name}'{origin}. {advice}{missing}", key=group, available=sorted(options)
+            )
     own = ", or give your own folder: --config-dir FOLDER" if group == "task" else ""
     choices = describe_choices(name, options, listed_by=_LISTED_BY.get(group, ""), default=default_option(group) or "")
     return ConfigError(

@@ -265,6 +265,27 @@ def check_source_objects(cfg: ObjectCfg, *, among: Sequence[str] | None) -> None
     """Checks nothing: what is wrong with a URDF is found when it is read."""
 
 
+def describe_doubts(cfg: ObjectCfg) -> list[str]:
+    """Returns a line for each thing in a user's URDF that no real object has.
+
+    There is none for an object with an annotation beside it, and for a folder of several objects.
+
+    Raises:
+        ConfigError: The object does not exist.
+        AssetError: It is damaged.
+    """
+    from unlatch.objects.importers.plausibility import find_doubts
+
+    if cfg.instance is None and is_urdf_folder(user_path(cfg.root or "")):
+        return []
+    source = _find_source(cfg)
+    if source.file.with_name(ANNOTATION_FILE).is_file():
+        return []
+    advice = f"`unlatch annotate {source.file} fix=true` writes a mended file"
+    found = find_doubts(source)
+    return [f"{source.file.name}: {each.text}" + (f" {advice}." if each.has_mend else "") for each in found]
+
+
 def _find_source(cfg: ObjectCfg) -> SourceObject:
     if not cfg.root:
         raise ConfigError(

@@ -55,9 +55,18 @@ class ContentsCfg(Ranged, where="contents"):
     """Number of things in each drawer and on each shelf behind a door; they are only visible."""
 
     least: Annotated[int, Range(0, 12)] = 0
-    """Least number of things, if `most` is not smaller."""
+    """Least number of things, at most `most`."""
     most: Annotated[int, Range(0, 12)] = 0
     """Largest number of things; 0: none."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.least > self.most:
+            raise ConfigError(
+                f"contents.least={self.least} and most={self.most} contradict each other. Expected least <= most. "
+                "Change them.",
+                key="contents.most",
+            )
 
 
 @dataclass

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from enum import Enum
 from pathlib import Path
@@ -127,11 +128,14 @@ def load_config(
 
         overrides, folders = with_menagerie_robot(overrides, folders)
     request = Request(list(overrides), [str(path) for path in folders])
-    if any(map(_DERIVES.match, overrides)):
-        from unlatch.configs.derived_request import derive_request  # what an object and a skill stand for
-
-        request = derive_request(primary, schema, request)
     notices: list[str] = []
+    if any(map(_DERIVES.match, overrides)):
+        # what an object and a skill stand for
+        from unlatch.configs.derived_request import derive_request, find_doubts_of_object
+
+        notices = find_doubts_of_object(request)
+        with _explained_by(notices):
+            request = derive_request(primary, schema, request)
     cfg, composed, values = read_config(primary, schema, request, notices=notices)
     check_episode(cfg)
     notices += hand_notices(cfg)
@@ -150,6 +154,17 @@ def load_config(
             item.root = str(user_path(item.root).absolute())
     find_info_files(cfg)
     return LoadedConfig(cfg, OmegaConf.create(values) if resolve else composed, notices, list(overrides))
+
+
+@contextmanager
+def _explained_by(doubts: Sequence[str]) -> Iterator[None]:
+    """Puts the first doubt about the user's object before an error, of which it may be the cause."""
+    try:
+        yield
+    except ConfigError as exc:
+        if not doubts:
+            raise
+        raise ConfigError(f"{doubts[0]} As it is: {exc.message}", **exc.values) from exc
 
 
 def read_config(

@@ -223,3 +223,13 @@ def test_a_folder_of_the_name_of_an_object_of_unlatch_is_pointed_out(tmp_path, m
     assert not is_object_path("thing.xacro", ())
     (tmp_path / "thing.xacro").touch()
     assert is_object_path("thing.xacro", ())
+
+
+@pytest.mark.parametrize(("group", "folder"), [("robot", "configs"), ("task", ".")])
+def test_a_file_of_ones_own_that_is_not_looked_at_is_named(tmp_path, monkeypatch, group, folder):
+    file = Path(folder, group, "mine.yaml")
+    (tmp_path / file.parent).mkdir(parents=True)
+    (tmp_path / file).write_text("a: 1\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=rf"Unknown {group} 'mine'\. There is {file}: add --config-dir {folder}\.$"):
+        load_configs("plan", PlanCfg, parse_command_line(["task=open_drawer", f"{group}=mine"]))
