@@ -13,7 +13,7 @@ from unlatch.objects.annotate.posing import Ends, body_along, surface_points
 from unlatch.objects.annotate.source import ObjectGeometry, base_scale, check_extent
 from unlatch.objects.annotation import SMALL_RANGE_RAD
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.urdf.model import Joint
+from unlatch.simcore.urdf.model import ENDLESS, Joint
 
 SHORT_SHARE = 0.05
 """A slider that moves by a smaller share of the object's largest extent may be a button."""
@@ -257,7 +257,10 @@ def _refuse_range(joint: Joint, metres: float) -> str:
     if lower > upper:
         return f"its lower limit {lower:g} is above its upper one {upper:g}"
     if not joint.has_range:
-        return "has no <limit> with lower and upper, which say how far it moves; add it to the URDF"
+        return (
+            "has no <limit> with lower and upper, which say how far it moves, or one without end (from "
+            f"{ENDLESS:g} on); give it a range in the URDF"
+        )
     unit = "m" if slides else "rad"
     return f"moves by {max(moved, 0.0):.3g} {unit}, expected at least {least:.3g} {unit}"
 
