@@ -167,6 +167,15 @@ def test_meshes_may_lie_in_the_package_around_the_urdf(cwd):
     assert run("ws/shelf/urdf", "check=true") == 0
 
 
+def test_a_link_whose_only_collider_has_no_triangle_is_held_by_what_is_seen(cwd):
+    empty = '<collision><geometry><mesh filename="empty.obj"/></geometry></collision></link><joint'
+    put_text(cwd / "x", URDF.replace("</link><joint", empty))
+    put_text(cwd / "x", MESH, name="m.obj")
+    put_text(cwd / "x", "v 0 0 0\nv 1 0 0\n", name="empty.obj")
+    assert run("x") == 0
+    assert run("x", "check=true") == 0
+
+
 @pytest.mark.parametrize(
     ("urdf", "said"),
     [
