@@ -409,7 +409,8 @@ def _find_stuck(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt 
     units = {"friction": "N" if slides else "N m", "damping": f"{'N' if slides else 'N m'}/({unit})"}
     values = " and ".join(f"a {name} of {getattr(joint, name):.3g} {units[name]}" for name in too_much)
     problem = f"has {values}: at {speed:g} {unit}, a hand must pull with {total_n:.3g} N"
-    return _doubt(joint, problem, replace(joint, **dict.fromkeys(too_much, 0.0)))
+    friction, damping = (0.0 if name in too_much else float(getattr(joint, name)) for name in ("friction", "damping"))
+    return _doubt(joint, problem, replace(joint, friction=friction, damping=damping))
 
 
 class _Motion:
