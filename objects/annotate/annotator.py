@@ -20,7 +20,14 @@ from unlatch.objects.annotate.joints import (
 )
 from unlatch.objects.annotate.peer_info import PeerInfo, read_peer_info, with_peer_info
 from unlatch.objects.annotate.posing import Ends, PosedObject, pose_object
-from unlatch.objects.annotate.source import LARGEST_EXTENT_M, ObjectGeometry, SourceObject, base_scale, check_extent
+from unlatch.objects.annotate.source import (
+    LARGEST_EXTENT_M,
+    ObjectGeometry,
+    SourceObject,
+    base_scale,
+    check_extent,
+    without_empty_colliders,
+)
 from unlatch.objects.annotate.view import HANDLE_NAMES, Grip, PartView, root_grip
 from unlatch.objects.annotation import (
     GRIP_MAX_M,
@@ -261,7 +268,8 @@ def annotate_source(source: SourceObject, cfg: AnnotateCfg | None = None) -> Ann
     choices = fitting_joints(geometry, every)
     parts = sized_parts(geometry, choices, ends, cfg, rigid_only=True)
     scale = parts[0].posed.scale
-    model = scaled_model(source.model, scale)
+    solid = without_empty_colliders(source.model)
+    model = scaled_model(solid, scale)
     bounds = parts[0].posed.bounds
     size = bounds[1] - bounds[0]
     whole = Articulation(
@@ -271,7 +279,7 @@ def annotate_source(source: SourceObject, cfg: AnnotateCfg | None = None) -> Ann
         scale=scale,
         extra={"urdf": {"file": source.file.name, "scale": scale}},
     )
-    hit = ObjectGeometry(replace(source, model=_without_visuals(source.model)))
+    hit = ObjectGeometry(replace(source, model=_without_visuals(solid)))
     entries: dict[str, Part] = {}
     reasons: dict[str, str] = {}
     problems: dict[str, list[str]] = {}  # by joint

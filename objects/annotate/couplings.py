@@ -56,7 +56,8 @@ def reachable_ends(model: UrdfModel, ends: Ends) -> dict[str, tuple[float, float
         ends: Closed and open position of each joint.
     """
     found = dict(ends)
-    for mimic in stated_couplings(model)[0].values():
+    couplings, _ = stated_couplings(model)
+    for mimic in couplings.values():
         joint = model.joints[mimic.joint]
         if not joint.is_limited:
             continue
@@ -68,7 +69,11 @@ def reachable_ends(model: UrdfModel, ends: Ends) -> dict[str, tuple[float, float
         )
         if closed != opened:
             found[mimic.follows] = closed, opened
-    for mimic in stated_couplings(model)[0].values():
+
+    def leaders(name: str) -> int:
+        return 1 + leaders(couplings[name].follows) if name in couplings else 0
+
+    for mimic in sorted(couplings.values(), key=lambda mimic: leaders(mimic.joint)):
         if hangs_on_leader(model, model.joints[mimic.joint]):
             closed, opened = (mimic.ratio * place + mimic.offset for place in found[mimic.follows])
             found[mimic.joint] = closed, opened

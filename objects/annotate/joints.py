@@ -13,7 +13,7 @@ from unlatch.objects.annotate.posing import Ends, body_along, surface_points
 from unlatch.objects.annotate.source import ObjectGeometry, base_scale, check_extent
 from unlatch.objects.annotation import SMALL_RANGE_RAD
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.urdf.model import Joint
+from unlatch.simcore.urdf.model import ENDLESS, Joint
 
 SHORT_SHARE = 0.05
 """A slider that moves by a smaller share of the object's largest extent may be a button."""
@@ -27,6 +27,8 @@ _SAME_BOX = 0.02
 """Boxes whose volumes differ by less are equal."""
 _NEARLY_SAME_BOX = 0.05
 """Boxes whose volumes differ by less are nearly equal."""
+_LOWER = 0.05
+"""A part lies lower in one pose than in another from this share of its extent on."""
 
 
 def joint_limits(joint: Joint) -> tuple[float, float]:
@@ -40,9 +42,9 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
     """Returns the closed and the open position of a joint.
 
     A joint is closed where the part and the body, which no joint moves, fill the smaller box. If the boxes are nearly
-    equal, a part that turns is closed as it is drawn, if that is at one end, and lower there. If they are equal, a part
-    that slides up and down is closed below, where its weight takes it, and any other one as it is drawn. A
-    slider that moves only a little is closed at the end that is nearer to the middle of the body, such as a button
+    equal, a part that turns is closed as it is drawn, if that is at one end, and clearly lower there. If they are
+    equal, a part that slides up and down is closed below, where its weight takes it, and any other one as it is drawn.
+    A slider that moves only a little is closed at the end that is nearer to the middle of the body, such as a button
     that is pressed. A part that turns about its middle, such as a knob, is closed as it is drawn if that is at one
     end of its range, or in between and it turns both ways. A turning part opens by at most half a circle.
     """
@@ -77,12 +79,12 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
         volumes = {s: _box_volume(fixed, geometry.points(moving, {joint.name: s})) for s in positions}
         # of equal boxes, as of a lever on a door, the pose in which the file draws the part
         closed = min(volumes, key=lambda s: (round(volumes[s], 6), abs(s)))
-        turned = geometry.points(moving, {joint.name: closed})
+        drawn, turned = geometry.points(moving), geometry.points(moving, {joint.name: closed})
         if (
             joint.kind != "prismatic"
             and 0.0 in (lower, upper)
             and volumes[0.0] < (1.0 + _NEARLY_SAME_BOX) * volumes[closed]
-            and float(_box_middle(geometry.points(moving))[2]) < float(_box_middle(turned)[2])
+            and float((_box_middle(turned) - _box_middle(drawn))[2]) > _LOWER * float(np.ptp(drawn, axis=0).max())
         ):
             closed = lower if lower == 0.0 else upper  # a lid that opens in front of a tank, and lies closed
         if joint.kind == "prismatic" and 0.0 in volumes and volumes[0.0] <= (1.0 + _FLUSH) * volumes[closed]:
@@ -257,7 +259,10 @@ def _refuse_range(joint: Joint, metres: float) -> str:
     if lower > upper:
         return f"its lower limit {lower:g} is above its upper one {upper:g}"
     if not joint.has_range:
-        return "has no <limit> with lower and upper, which say how far it moves; add it to the URDF"
+        return (
+            "has no <limit> with lower and upper, which say how far it moves, or one without end (from "
+            f"{ENDLESS:g} on); give it a range in the URDF"
+        )
     unit = "m" if slides else "rad"
     return f"moves by {max(moved, 0.0):.3g} {unit}, expected at least {least:.3g} {unit}"
 

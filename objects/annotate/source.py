@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -29,13 +29,13 @@ from unlatch.simcore.meshes.mesh_store import model_files
 from unlatch.simcore.meshes.mjcf import MJCF_SUFFIXES, is_mjcf
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
-from unlatch.simcore.urdf.model import Joint, Shape, UrdfModel
+from unlatch.simcore.urdf.model import Joint, Shape, ShapeKind, UrdfModel
 from unlatch.simcore.urdf.reader import is_shared_folder, model_folder, read_urdf, xacro_remedy
 
 FRAMES_FILE = "frames.json"
 """Beside the URDF of a USD: the frames of its prims in those of the links."""
 
-VERSION = 6
+VERSION = 7
 """Raise it with every change of the output: cached files are then made again."""
 
 MODEL_SUFFIXES = (*USD_SUFFIXES, *GLTF_SUFFIXES, *SDF_SUFFIXES, *MJCF_SUFFIXES)
@@ -307,19 +307,23 @@ def read_category(urdf: Path) -> str:
 
 
 def category_of(folder: Path, *, is_partnet: bool) -> str:
-    """Returns the category of an object: `model_cat` of `meta.json`, or a data set's folder name.
+    """Returns the category of an object: `model_cat` of `meta.json`, that in its folder's name, or a data set's folder.
 
-    A data set has a folder for each category, and in it one for each object, whose name has a number. Another folder
-    may have any name, such as that of a user: only a category in the name of the object's own one counts.
+    A data set has a folder for each category, and in it one for each object, whose name is mostly a number; that of
+    GenSim2 has folders named after tasks. Another folder may have any name, such as that of a user: only a category
+    in it counts.
     """
     stated = read_json(folder / "meta.json").get("model_cat")
     if isinstance(stated, str) and stated.strip():
         return plain_category(stated)
     if not is_partnet:
         return UNKNOWN_CATEGORY
-    above = folder.parent
-    if not re.search(r"\d", folder.name) or is_shared_folder(above):
-        return named_category(folder.name) or named_category(above.name) or UNKNOWN_CATEGORY
+    own, above = named_category(folder.name), folder.parent
+    if own is not None:
+        return own
+    is_number = sum(map(str.isdigit, folder.name)) > sum(map(str.isalpha, folder.name))
+    if is_shared_folder(above) or not (is_number or above.name.lower().endswith(_TASK_ENDINGS)):
+        return named_category(above.name) or UNKNOWN_CATEGORY
     name = plain_category(above.name)
     return name if name and not name.isdigit() else UNKNOWN_CATEGORY
 
@@ -381,6 +385,20 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise AssetError(f"{path}: expected a JSON object, got {type(data).__name__}.", path=str(path))
     return data
+
+
+def without_empty_colliders(model: UrdfModel) -> UrdfModel:
+    """Returns a model without the colliders of links of which none has a triangle: a hand meets their visuals.
+
+    Raises:
+        AssetError: A mesh cannot be read.
+    """
+    empty = [name for name, link in model.links.items() if not any(map(_has_triangles, link.collisions))]
+    return replace(model, links=model.links | {name: replace(model.links[name], collisions=()) for name in empty})
+
+
+def _has_triangles(shape: Shape) -> bool:
+    return shape.kind is not ShapeKind.mesh or len(shape_mesh(shape).faces) > 0
 
 
 @dataclass(frozen=True)

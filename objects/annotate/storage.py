@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unlatch.objects.annotate.source import read_model
+from unlatch.objects.annotate.source import read_model, without_empty_colliders
 from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, FramedVector, Part, PartKind
 from unlatch.objects.annotation_reader import read_articulation
 from unlatch.objects.mechanisms import Mimic
@@ -163,7 +163,7 @@ def load_annotation(path: Path | str, *, urdf: Path | None = None, check: bool =
             f"{file}: urdf is {dict(record)!r}, expected {{file: NAME, scale: METRES_PER_UNIT}}.", path=str(file)
         )
     place = urdf if urdf is not None else resolve_inside(file.parent, name, where=str(file))
-    model = scaled_model(read_model(place), float(scale))
+    model = scaled_model(without_empty_colliders(read_model(place)), float(scale))
     loaded = AnnotatedUrdf(articulation, model, file, model_extent(model, articulation))
     if check:
         raise_problems(loaded.problems, where=str(file))

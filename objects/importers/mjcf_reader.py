@@ -63,7 +63,9 @@ def states_unit(path: Path) -> bool:
         text = file.read_text(encoding="utf-8", errors="replace")
         if _UNIT.search(text):
             return True
-        left += [path.parent / name for name in _INCLUDED.findall(text)]  # MuJoCo looks beside the main file
+        for name in _INCLUDED.findall(text):  # MuJoCo looks beside the main file first
+            beside_main = path.parent / name
+            left.append(beside_main if beside_main.is_file() else file.parent / name)
     return False
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
-from os.path import normpath
 from pathlib import Path
+from posixpath import dirname, join, normpath
 from typing import Any
 
 from unlatch.simcore.urdf.reader import parse_xml
@@ -45,7 +45,7 @@ def read_spec(mujoco: Any, path: Path, notices: list[str]) -> Any:
 
 
 def _included(path: Path) -> dict[str, ET.Element]:
-    """Returns the root elements of a file and of all that it includes, by their names as the file writes them.
+    """Returns the root elements of a file and of all that it includes, by the names that MuJoCo asks for.
 
     Files that these name are beside the main file, where an older MuJoCo looked, or beside the one that names them.
     """
@@ -57,11 +57,14 @@ def _included(path: Path) -> dict[str, ET.Element]:
         if name in roots or not file.is_file():
             continue
         roots[name] = parse_xml(file)
-        left += [each.get("file", "") for each in roots[name].iter("include")]
+        for included in (each.get("file", "") for each in roots[name].iter("include")):
+            is_beside_main = (path.parent / included).is_file()
+            left.append(included if is_beside_main else normpath(join(dirname(name), included)))
         for each in (each for tag in ("mesh", "texture", "hfield") for each in roots[name].iter(tag)):
-            beside_main = path.parent / each.get("file", "")
-            if beside_main.is_file() and not (file.parent / each.get("file", "")).is_file():
-                each.set("file", str(beside_main.resolve()))
+            places = [folder / each.get("file", "") for folder in (file.parent, path.parent)]
+            found = next((place for place in places if place.is_file()), None)
+            if found is not None and file.parent != path.parent:
+                each.set("file", str(found.resolve()))
     return roots
 
 

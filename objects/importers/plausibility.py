@@ -117,7 +117,7 @@ def find_doubts(source: SourceObject) -> list[Doubt]:
     for joint in geometry.model.joints.values():
         if not joint.moves or not any(len(geometry.vertices(link)) for link in geometry.moving_links(joint)):
             continue
-        for check in (_find_swapped, _find_unit, _find_endless, _find_still, _find_inward, _find_falling, _find_stuck):
+        for check in (_find_swapped, _find_unit, _find_endless, _find_still, _find_inward, _find_stuck, _find_falling):
             found = check(geometry, joint, extent)
             if found is not None:
                 doubts.append(found)
@@ -174,11 +174,11 @@ def _apply(root: ET.Element, doubt: Doubt) -> None:
             limit.attrib |= {"lower": format_number(joint.lower), "upper": format_number(joint.upper)}
             for key, usual in (("effort", joint.effort), ("velocity", joint.velocity)):
                 limit.set(key, limit.get(key, format_number(usual)))
-    for mesh in root.iter("mesh"):
+    for mesh in root.iterfind("link/*/geometry/mesh"):
         scale = tuple(map(float, mesh.get("scale", "1 1 1").split()))
         if (mesh.get("filename", ""), scale) in doubt.meshes:
             mesh.set("scale", " ".join(format_number(doubt.mesh_scale * value) for value in scale))
-    for origin in root.iter("origin"):
+    for origin in _origins(root):
         if origin.get("rpy", "") in doubt.turns:
             origin.set("rpy", _in_radians(origin.get("rpy", "")))
     if doubt.link:
@@ -192,7 +192,7 @@ def _find_turns_in_degrees(source: SourceObject) -> Doubt | None:
     """Finds origins that are turned by more than a turn."""
     if source.original is not None:
         return None
-    stated = (each.get("rpy", "") for each in parse_xml(source.folder / source.urdf).iter("origin"))
+    stated = (each.get("rpy", "") for each in _origins(parse_xml(source.folder / source.urdf)))
     found = tuple(dict.fromkeys(rpy for rpy in stated if max(map(abs, _numbers(rpy)), default=0.0) > _MOST_RPY_RAD))
     if not found:
         return None
@@ -201,6 +201,12 @@ def _find_turns_in_degrees(source: SourceObject) -> Doubt | None:
     return Doubt(
         f"rpy {named} of <origin> turns by more than a turn: it is in degrees. Mend: rpy {mended}.", turns=found
     )
+
+
+def _origins(root: ET.Element) -> Iterator[ET.Element]:
+    """Yields the origins of joints and of what links have: elements of simulators may have others, with any text."""
+    for path in ("joint/origin", "link/inertial/origin", "link/visual/origin", "link/collision/origin"):
+        yield from root.iterfind(path)
 
 
 def _in_radians(rpy: str) -> str:
@@ -390,12 +396,21 @@ def _find_stuck(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt 
     points = geometry.points(geometry.moving_links(joint)) - T_root_link.p
     lever = 1.0 if slides else max(float(np.linalg.norm(points - np.outer(points @ axis, axis), axis=1).max()), 1e-9)
     pull = {"friction": joint.friction / lever, "damping": joint.damping * speed / lever}
-    if sum(pull.values()) <= _MOST_PULL_N:
+    if sum(pull.values()) > _MOST_PULL_N and joint.friction <= HOLDING * gravity_load(geometry.model, joint) + 1e-3:
+        pull["friction"] = 0.0  # a heavy part: without a friction it would get one that holds it
+    total_n = sum(pull.values())
+    too_much: list[str] = []
+    for name in sorted(pull, key=lambda name: -pull[name]):
+        if sum(pull.values()) > _MOST_PULL_N:
+            too_much.append(name)
+            pull[name] = 0.0
+    if not too_much:
         return None
-    worst = max(pull, key=lambda name: pull[name])
-    value = f"{getattr(joint, worst):.3g} {'N' if slides else 'N m'}" + (f"/({unit})" if worst == "damping" else "")
-    problem = f"has a {worst} of {value}: at {speed:g} {unit}, a hand must pull with {sum(pull.values()):.3g} N"
-    return _doubt(joint, problem, replace(joint, friction=0.0) if worst == "friction" else replace(joint, damping=0.0))
+    units = {"friction": "N" if slides else "N m", "damping": f"{'N' if slides else 'N m'}/({unit})"}
+    values = " and ".join(f"a {name} of {getattr(joint, name):.3g} {units[name]}" for name in too_much)
+    problem = f"has {values}: at {speed:g} {unit}, a hand must pull with {total_n:.3g} N"
+    friction, damping = (0.0 if name in too_much else float(getattr(joint, name)) for name in ("friction", "damping"))
+    return _doubt(joint, problem, replace(joint, friction=friction, damping=damping))
 
 
 class _Motion:

@@ -6,7 +6,7 @@ import pytest
 from tests.objects.annotate.conftest import BAR, CASE, DOOR, DOOR_RIGHT, FRONT, OBJECTS, boxes, joint
 from unlatch.objects import ObjectCfg, SceneObject, load_object
 from unlatch.objects.annotate.annotator import AnnotateCfg, annotate_source
-from unlatch.objects.annotate.couplings import stated_couplings
+from unlatch.objects.annotate.couplings import reachable_ends, stated_couplings
 from unlatch.objects.annotate.source import read_source
 from unlatch.objects.config import ObjectSource
 from unlatch.objects.mechanisms import Mimic, mechanism_problems
@@ -38,6 +38,24 @@ def annotate(write, monkeypatch):
         return annotate_source(read_source(write("thing")), AnnotateCfg(**options))
 
     return annotated
+
+
+@pytest.mark.parametrize("order", ["123", "321"])
+def test_leaves_that_follow_each_other_in_a_row_are_closed_with_the_first_in_any_order(tmp_path, order):
+    leaf = boxes(("0 0.2 0", "0.02 0.4 1.8"))
+    shapes = {"a": boxes(("0 0 1", "0.1 1.2 2")), "b": leaf, "c": leaf, "d": leaf}
+    second = joint("revolute", "0 0.4 0", "0 0 1", -3, 0, name="j2", child="c").replace('"a"', '"b"')
+    third = joint("revolute", "0 0.4 0", "0 0 1", 0, 3, name="j3", child="d").replace('"a"', '"c"')
+    joints = {
+        "1": joint("revolute", "0.05 -0.6 1", "0 0 1", 0, 1.5, name="j1"),
+        "2": following(second, "j1", -2.0),
+        "3": following(third, "j2", -1.0),
+    }
+    links = "".join(f'<link name="{name}">{shape}</link>' for name, shape in shapes.items())
+    path = tmp_path / "thing.urdf"
+    path.write_text(f'<robot name="r">{links}{"".join(joints[i] for i in order)}</robot>')
+    given = {"j1": (0.0, 1.0), "j2": (-3.0, 0.0), "j3": (3.0, 0.0)}
+    assert reachable_ends(read_source(path).model, given) == {"j1": (0.0, 1.0), "j2": (0.0, -2.0), "j3": (0.0, 2.0)}
 
 
 TELESCOPIC = {

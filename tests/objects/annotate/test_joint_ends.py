@@ -23,6 +23,23 @@ def test_a_knob_is_closed_where_its_file_draws_it_at_one_end_with_and_without_it
     assert joint_ends(geometry, geometry.model.joints["turn"]) == (0.0, opened)
 
 
+@pytest.mark.parametrize("roll", ["1.5707963", "1.5708", "1.57079", "1.57"])
+@pytest.mark.parametrize(("lower", "upper"), [(-1.57, 0.0), (0.0, 1.57)])
+def test_rounding_of_an_upright_axis_does_not_decide_which_end_of_a_small_door_is_closed(lower, upper, roll, tmp_path):
+    stand = f'<origin rpy="{roll} 0 0"/><parent link="root"/><child link="body"/>'
+    links = '<link name="root"/><link name="body"><visual><geometry><box size="1 1 1"/></geometry></visual></link>'
+    door = '<visual><origin xyz="0.02 0 0"/><geometry><box size="0.04 0.3 0.01"/></geometry></visual>'
+    file = tmp_path / "safe.urdf"
+    file.write_text(
+        f'<robot name="safe">{links}<link name="door">{door}</link><joint name="stand" type="fixed">{stand}</joint>'
+        f'<joint name="turn" type="revolute"><origin xyz="0.505 0 0"/><parent link="body"/><child link="door"/>'
+        f'<axis xyz="0 1 0"/><limit lower="{lower}" upper="{upper}" effort="1" velocity="1"/></joint></robot>'
+    )
+    geometry = ObjectGeometry(read_source(file))
+    closed, opened = joint_ends(geometry, geometry.model.joints["turn"])
+    assert (abs(closed), opened) == (1.57, 0.0)  # across the face of the body, and not out of it
+
+
 @pytest.mark.parametrize("tilt", ["0", "0.4"])
 def test_a_wheel_that_turns_both_ways_is_closed_where_its_file_draws_it(tilt, tmp_path):
     wheel = '<visual><origin rpy="0 1.5708 0"/><geometry><cylinder radius="0.15" length="0.02"/></geometry></visual>'

@@ -267,6 +267,18 @@ def test_an_mjcf_of_an_older_mujoco_is_read_and_what_is_dropped_is_said(tmp_path
         read_source(tmp_path / "model.xml")
 
 
+def test_an_older_mjcf_may_include_files_that_include_others_beside_themselves(tmp_path):
+    pytest.importorskip("mujoco")
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "model.xml").write_text(OLD_MJCF.replace('<compiler angle="radian"/>', ""))
+    (tmp_path / "parts" / "assets.xml").write_text('<mujocoinclude><include file="leaf.xml"/></mujocoinclude>')
+    stated = OLD_DEFAULTS.replace("meshes/", "").replace("<asset>", '<compiler angle="degree"/><asset>')
+    (tmp_path / "parts" / "leaf.xml").write_text(stated.replace("0 1.5", "0 2"))
+    trimesh.creation.box((0.02, 0.38, 0.38)).export(tmp_path / "parts" / "leaf.obj")
+    hinge = read_source(tmp_path / "model.xml").model.joints["hinge"]
+    assert hinge.upper == pytest.approx(np.radians(2.0)), "the file that is included last states the unit"
+
+
 @pytest.mark.e2e
 def test_an_episode_opens_an_sdf(write, tmp_path):
     out = tmp_path / "data"

@@ -232,6 +232,17 @@ def test_a_lid_that_its_stated_friction_does_not_hold_is_named_and_mended(tmp_pa
             assert read_urdf(mended).joints["j"].friction == pytest.approx(1.3 * 1.962, abs=1e-3)
 
 
+def test_the_friction_that_holds_a_heavy_lid_is_not_called_too_much(tmp_path):
+    lid = inertial(60, "0.2 0 0") + box("0.2 0 0.01", "0.4 0.5 0.02")
+    hinge = joint("revolute", "-0.2 0 0.4", "0 -1 0", 0, 1.5).replace("<limit", '<dynamics friction="0.5"/><limit')
+    path = write(tmp_path, lid, hinge)
+    (line,) = said(path)
+    assert line.endswith("let go, it falls. Mend: friction 153 N m."), line
+    mended = write_mended(read_source(path), find_doubts(read_source(path)), tmp_path / "mended", force=False)
+    assert read_urdf(mended).joints["j"].friction == pytest.approx(1.3 * 60 * 9.81 * 0.2, abs=1e-3)
+    assert said(mended) == []
+
+
 def test_a_slider_that_is_too_long_in_any_unit_gets_a_usual_range(tmp_path):
     path = write(tmp_path, DRAWER, joint("prismatic", SLIDE, "1 0 0", 0, 1.2))
     assert said(path) == [
@@ -271,6 +282,25 @@ def test_an_origin_that_is_turned_by_degrees_is_named_and_mended(tmp_path):
     mended = write_mended(read_source(path), find_doubts(read_source(path)), tmp_path / "mended", force=False)
     (made,) = read_urdf(mended).joints.values()
     assert made.T_parent_joint.R[:, 0] == pytest.approx([0.0, 1.0, 0.0], abs=1e-5)
+
+
+def test_only_origins_of_links_and_joints_are_read(tmp_path):
+    sensor = '<gazebo reference="b"><sensor><origin rpy="0 0 pi"/><mesh scale="large"/></sensor></gazebo>'
+    hinge = joint("revolute", HINGE, OUT, 0, 1.5).replace("<origin ", '<origin rpy="0 0 90" ')
+    path = write(tmp_path, DOOR, hinge, sensor)
+    assert len(said(path)) == 1
+    mended = write_mended(read_source(path), find_doubts(read_source(path)), tmp_path / "mended", force=False)
+    assert 'rpy="0 0 pi"' in mended.read_text()
+
+
+def test_friction_and_damping_are_mended_at_once_if_each_is_too_much(tmp_path):
+    hinge = joint("revolute", HINGE, OUT, 0, 1.5)
+    path = write(tmp_path, DOOR, hinge.replace("</joint>", '<dynamics friction="200" damping="500"/></joint>'))
+    (line,) = said(path)
+    assert "has a damping of 500 N m/(rad/s) and a friction of 200 N m: at 0.5 rad/s, a hand must pull" in line
+    assert line.endswith("Mend: no friction, no damping.")
+    mended = write_mended(read_source(path), find_doubts(read_source(path)), tmp_path / "mended", force=False)
+    assert said(mended) == []
 
 
 @pytest.mark.parametrize(

@@ -167,6 +167,15 @@ def test_meshes_may_lie_in_the_package_around_the_urdf(cwd):
     assert run("ws/shelf/urdf", "check=true") == 0
 
 
+def test_a_link_whose_only_collider_has_no_triangle_is_held_by_what_is_seen(cwd):
+    empty = '<collision><geometry><mesh filename="empty.obj"/></geometry></collision></link><joint'
+    put_text(cwd / "x", URDF.replace("</link><joint", empty))
+    put_text(cwd / "x", MESH, name="m.obj")
+    put_text(cwd / "x", "v 0 0 0\nv 1 0 0\n", name="empty.obj")
+    assert run("x") == 0
+    assert run("x", "check=true") == 0
+
+
 @pytest.mark.parametrize(
     ("urdf", "said"),
     [
@@ -178,6 +187,10 @@ def test_meshes_may_lie_in_the_package_around_the_urdf(cwd):
         (URDF.replace("1.5", "-4"), "j: its lower limit 0 is above its upper one -4"),
         (re.sub("<limit[^>]*/>", "", URDF), "j: has no <limit> with lower and upper, which say how far it moves"),
         (re.sub("<limit[^>]*/>", '<limit effort="1" velocity="1"/>', URDF), "j: has no <limit> with lower and"),
+        (
+            URDF.replace('"revolute"', '"prismatic"').replace('"1.5"', '"1e16"'),
+            "or one without end (from 1e+06 on); give it a range in the URDF",
+        ),
     ],
 )
 def test_a_bad_urdf_is_one_line_and_nothing_is_written(cwd, assert_refused, urdf, said):
