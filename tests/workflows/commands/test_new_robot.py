@@ -332,11 +332,30 @@ def test_the_motions_of_a_shipped_task_fit_a_hand_that_approaches_along_x(task, 
     assert hand_notices(replace(cfg, robot=replace(cfg.robot, arms=[replace(arm, keypoints=hand.keypoints)]))) == []
 
 
+ENDLESS_JOINTS = [
+    ("lift", '<axis xyz="0 0 1"/><limit lower="0" upper="0.3"', '<axis xyz="0 1 0"/><limit lower="-{0}" upper="{0}"'),
+    ("joint_1", 'lower="-2.9" upper="2.9"', 'lower="-{0}" upper="{0}"'),
+]
+
+
 def test_a_lift_is_a_joint_of_the_arm_and_names_with_spaces_dots_and_slashes_are_kept(write_arm):
     chain, hand = measure(write_arm(arm_urdf(lift=True, spaced=True)))
     assert (chain.base_link, chain.joints[0], len(chain.joints)) == ("base.left arm", "lift.left arm", 7)
     assert chain.joints[1] == "joint/1.left arm"
     assert hand.finger_links == ("finger/a.left arm", "finger/b.left arm")
+
+
+@pytest.mark.parametrize("limit", ["1e9", "inf"])
+@pytest.mark.parametrize(("joint", "old", "new"), ENDLESS_JOINTS)
+def test_a_joint_with_an_endless_limit_is_one_without(joint, old, new, limit, tmp_path, write_arm):
+    text = arm_urdf(lift=True)
+    assert old in text
+    file = write_arm(text.replace(old, new.format(limit)))
+    robot = robot_from_urdf(file, name="mine", stated=str(file), reach=REACH)
+    (arm,) = robot.arms
+    place = arm.joints.index(joint)
+    assert (arm.lower[place], arm.upper[place]) == pytest.approx((-3.1415, 3.1415))
+    assert list(limit_problems(robot, object_friction=0.8)) == []
 
 
 def test_a_lift_is_a_joint_of_the_only_arm_with_a_head_beside_it(write_arm):
