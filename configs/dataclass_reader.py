@@ -230,7 +230,8 @@ def read_dataclass(cls: type[T], raw: Any, *, where: str, notices: list[str] | N
 
 def _check_count(hint: Any, item: dataclasses.Field[Any], value: Any, where: str) -> None:
     """Raises for one number where several belong, as many as the default has; the message shows them as a list."""
-    if list_item_type(hint) is not float or not callable(item.default_factory) or not isinstance(value, int | float):
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if list_item_type(hint) is not float or not callable(item.default_factory) or not is_number:
         return
     count = len(item.default_factory())
     if count > 1:
