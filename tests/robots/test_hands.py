@@ -178,10 +178,10 @@ def test_a_mimic_with_the_wrong_sign_is_turned_if_it_keeps_the_fingers_together(
 
 
 def test_a_turned_mimic_of_a_turned_mimic_is_turned_once(tmp_path):
-    file = two_fingers(tmp_path, limits=("-0.005 0.04",) * 2, mimic='<mimic joint="slide_q" multiplier="-1"/>')
+    file = two_fingers(tmp_path, mimic='<mimic joint="slide_q" multiplier="-1"/>')
     shape = '<collision><origin xyz="0 0 0.05"/><geometry><box size="0.01 0.01 0.06"/></geometry></collision>'
     third = f'<link name="s">{shape}</link><joint name="slide_s" type="prismatic"><parent link="p"/><child link="s"/>'
-    third += '<origin xyz="0.02 -0.01 0"/><axis xyz="0 -1 0"/><limit lower="-0.005" upper="0.04"/>'
+    third += '<origin xyz="0.02 -0.01 0"/><axis xyz="0 -1 0"/><limit lower="0" upper="0.04"/>'
     third += '<mimic joint="slide_r" multiplier="1"/></joint></robot>'
     file.write_text(file.read_text(encoding="utf-8").replace("</robot>", third), encoding="utf-8")
     put_on_arm(file)
