@@ -1,6 +1,8 @@
 """`unlatch new robot`: what is measured of a URDF, and a robot without Python."""
 
+import copy
 import shutil
+import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import find_spec
@@ -580,6 +582,28 @@ def test_a_gripper_of_a_file_of_its_own_is_put_on_an_arm(tmp_path, run_command):
     T_mount_palm = model.link_pose("gripper_mount").inverse() @ model.link_pose("gripper_wrist_1")
     np.testing.assert_allclose(T_mount_palm.R, [[0, -1, 0], [1, 0, 0], [0, 0, 1]], atol=1e-6)
     assert described.gripper.max_width_m == pytest.approx(0.08, abs=2e-3)
+
+
+def test_a_gripper_in_millimetres_is_put_on_an_arm_in_metres(tmp_path, write_arm):
+    text, fingers = arm_urdf(along_x=False), ("finger_a", "finger_b")
+    parts = ET.fromstring(text)
+    hand = ET.Element("robot", {"name": "hand"})
+    for part in list(parts):
+        if part.get("name") in fingers or part.get("name", "").startswith("slide"):
+            parts.remove(part)
+            hand.append(part)
+        elif part.get("name") == "hand":
+            hand.append(copy.deepcopy(part))
+    for element in hand.iter():
+        for key in {"xyz", "size", "lower", "upper"} & set(element.attrib) if element.tag != "axis" else ():
+            element.set(key, " ".join(f"{1e3 * float(word):g}" for word in element.attrib[key].split()))
+    file = tmp_path / "grip.urdf"
+    file.write_text(ET.tostring(hand, encoding="unicode"), encoding="utf-8")
+    arm = write_arm(ET.tostring(parts, encoding="unicode"))
+    made = new_robot_module._prepare_model(arm, NewRobotCfg(gripper=str(file), flange="hand"), tmp_path)
+    assert made.lines[0].startswith("grip.urdf: places and sizes are read as millimetres")
+    _, measured = measure(made.file)
+    assert measured.widths_m[-1] == pytest.approx(0.08, abs=2e-3)
 
 
 def test_a_gripper_that_is_neither_known_nor_a_file_is_refused(tmp_path, assert_refused):
