@@ -303,7 +303,8 @@ def _mend_inertias(robot: ET.Element, model: UrdfModel) -> list[str]:
     if not squares or float(np.median(squares)) <= _MOST_GYRATION_M**2:
         return []
     for inertia in robot.iter("inertia"):
-        inertia.attrib |= {key: f"{1e-6 * float(value):.9g}" for key, value in inertia.attrib.items()}
+        for key in {"ixx", "ixy", "ixz", "iyy", "iyz", "izz"} & set(inertia.attrib):
+            inertia.set(key, f"{1e-6 * float(inertia.attrib[key]):.9g}")
     return ["inertias are read as kg mm^2"]
 
 
