@@ -230,7 +230,8 @@ def read_dataclass(cls: type[T], raw: Any, *, where: str, notices: list[str] | N
 
 def _check_count(hint: Any, item: dataclasses.Field[Any], value: Any, where: str) -> None:
     """Raises for one number where several belong, as many as the default has; the message shows them as a list."""
-    if list_item_type(hint) is not float or not callable(item.default_factory) or not isinstance(value, int | float):
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if list_item_type(hint) is not float or not callable(item.default_factory) or not is_number:
         return
     count = len(item.default_factory())
     if count > 1:
@@ -266,7 +267,8 @@ def type_error_of(where: str, value: Any, hint: Any) -> ConfigError:
         return wrong_type(where, value, describe_type(hint), advice=f"Write {where}={value:.0f}.")
     inner = list_item_type(hint)
     is_plain = inner in _SCALARS or inner in (Any, SensorCfg) or (isinstance(inner, type) and issubclass(inner, Enum))
-    if not is_plain or not isinstance(value, str | int | float):
+    is_no_number = isinstance(value, bool) and inner in (int, float)
+    if not is_plain or is_no_number or not isinstance(value, str | int | float):
         return wrong_type(where, value, describe_type(hint))
     return wrong_type(where, value, describe_type(hint), advice=f"Write {write_as_list(where, value)}.")
 

@@ -112,7 +112,7 @@ def _model_limit_problems(robot: RobotCfg) -> Iterator[ConfigError]:
                 continue
             stated = {"max_velocity": joint.velocity, "max_effort": joint.effort}
             limits = {key: value for key, value in stated.items() if value > 0.0}  # 0 states nothing
-            if joint.kind != "continuous":
+            if joint.is_limited:
                 limits |= {"lower": joint.lower, "upper": joint.upper}
             yield from _joint_limit_problems(arm, place, limits, where=where, slack=_ROUNDED, whose="the model's")
         yield from _spinning_problems(arm.gripper, MAX_SPINNING_FRICTION, where=f"{where}.gripper")

@@ -20,13 +20,13 @@ from unlatch.robots.catalog import read_description
 from unlatch.robots.changed_models import RepairedInertias, changed_model, distribution_file, example_robot_urdf
 from unlatch.robots.hand_mending import MendedModel
 from unlatch.robots.made_models import two_on_a_stand
-from unlatch.robots.mjcf_linkages import Follower, find_followers
+from unlatch.robots.mjcf_linkages import Follower, find_followers, told_range
 from unlatch.robots.models import arm_joints, cached_model, to_text
 from unlatch.simcore.cache import cache_root
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.extras import import_extra
 from unlatch.simcore.geometry import Pose, matrix_from_axis_angle, unit
-from unlatch.simcore.meshes.mjcf import HINGE, SLIDE, CompiledMjcf, is_mjcf, mjcf_pose
+from unlatch.simcore.meshes.mjcf import HINGE, SLIDE, CompiledMjcf, is_mjcf, mjcf_pose, states_unit
 from unlatch.simcore.meshes.obj_file import format_obj
 from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel
 
@@ -40,8 +40,6 @@ _ROOT = "mjcf_root"
 _NOT_A_ROBOT = ("scene", "hand", "keyframes")
 _KINDS = {SLIDE: "prismatic", HINGE: "revolute"}
 _LEAST_JOINTS = 5
-_MUCH_LESS = 0.75
-"""A motor that can be told less than this share of a joint's range is meant to use this part only."""
 
 
 @dataclass(frozen=True)
@@ -118,13 +116,14 @@ def convert_mjcf(spec: Any, folder: Path, name: str, *, where: str, is_gripper: 
     """Writes `NAME.urdf` and meshes for the robots in an MJCF specification (`mujoco.MjSpec`) to a folder.
 
     Bodies that stand in the world without an arm below them, such as a table, are left out. With `is_gripper`, one
-    joint is enough, and the root of the URDF is the world of the file, in which the palm has its place.
+    joint is enough, and the root of the URDF is the world of the file, in which the palm has its place. `where` is the
+    path of the file.
 
     Raises:
         AssetError: MuJoCo cannot compile it, or it has no arm, or a joint that a URDF cannot have.
         OSError: The folder cannot be written.
     """
-    lines = _mend_angles(spec)
+    lines = [] if states_unit(Path(where)) else _mend_angles(spec)
     try:
         compiled = spec.compile()
     except ValueError as exc:
@@ -134,7 +133,7 @@ def convert_mjcf(spec: Any, folder: Path, name: str, *, where: str, is_gripper: 
 
 
 def _mend_angles(spec: Any) -> list[str]:
-    """Reads the angles of a file as radians if in degrees its hinges would hardly turn; returns a line that says so.
+    """Reads angles without a unit as radians if in degrees the hinges would hardly turn; returns a line that says so.
 
     MJCF means degrees where a file says nothing. Parts that simulators put together leave out what the whole says.
     """
@@ -195,16 +194,17 @@ class _Converter(CompiledMjcf):
         return ConvertedModel(file, {joint: value for joint, value in armature.items() if value > 0.0}, lines)
 
     def _describe_followers(self) -> list[str]:
-        """Returns a line for each joint that leads others by loops or tendons."""
+        """Returns a line for each joint that leads others by loops or tendons, and one for those that are held."""
         led: dict[str, dict[str, Follower]] = {}
         for name, follower in self._followers.items():
-            if name in self._joints:
+            if name in self._joints and follower.factor != 0.0:
                 led.setdefault(self.name("joint", follower.leader), {})[name] = follower
+        still = [name for name, each in self._followers.items() if name in self._joints and each.factor == 0.0]
         return [
             f"{', '.join(names)}: led by {leader} through loops or tendons, in proportion to within "
             f"{max(follower.off for follower in names.values()):.2g} rad or m"
             for leader, names in led.items()
-        ]
+        ] + ([f"{', '.join(still)}: held, for loops or tendons do not move them"] if still else [])
 
     def _robot_bodies(self) -> list[int]:
         """Returns the bodies of the trees that hold an arm, parents first."""
@@ -254,7 +254,7 @@ class _Converter(CompiledMjcf):
                 joint=name,
             )
         limited = bool(m.jnt_limited[index])
-        lower, upper = self._told_range(index) if limited else (0.0, 0.0)
+        lower, upper = told_range(self, index) if limited else (0.0, 0.0)
         if not limited and kind == "revolute":
             kind = "continuous"
         axis = np.array(m.jnt_axis[index], dtype=float)
@@ -270,21 +270,6 @@ class _Converter(CompiledMjcf):
         self._joints[name] = Joint(
             name, kind, parent, child, T, axis, lower=lower, upper=upper, effort=effort, velocity=0.0
         )
-
-    def _told_range(self, joint: int) -> tuple[float, float]:
-        """Returns the limits of a joint, or what its position motor can be told of them if this is much less."""
-        m, kinds = self.model, self.mujoco.mjtTrn
-        lower, upper = (float(value) for value in m.jnt_range[joint])
-        for motor in range(m.nu):
-            is_own = m.actuator_trntype[motor] == kinds.mjTRN_JOINT and m.actuator_trnid[motor, 0] == joint
-            gain, stiffness = float(m.actuator_gainprm[motor, 0]), -float(m.actuator_biasprm[motor, 1])
-            is_servo = gain > 0.0 and gain == stiffness and m.actuator_gear[motor, 0] == 1.0
-            if is_own and is_servo and m.actuator_ctrllimited[motor]:
-                low, high = (float(value) for value in m.actuator_ctrlrange[motor])
-                low, high = max(low, lower), min(high, upper)
-                if 0.0 < high - low < _MUCH_LESS * (upper - lower):
-                    lower, upper = low, high
-        return lower, upper
 
     def _effort(self, joint: int) -> float:
         """Returns the largest effort of the motors of a joint; 0 if the file states none [N m or N]."""

@@ -27,13 +27,14 @@ from unlatch.robots.hands import (
     measure_hand,
     opens,
     read_mimics,
+    turns_round,
 )
 from unlatch.robots.made_models import fixed_joint
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose, rpy_from_matrix, unit
 from unlatch.simcore.meshes.obj_file import format_obj
 from unlatch.simcore.meshes.shape_surface import shape_mesh
-from unlatch.simcore.meshes.solids import convex_hull
+from unlatch.simcore.meshes.solids import convex_hull, convex_solid
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh, sample_surface
 from unlatch.simcore.temporary_folders import scratch_files
 from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel, rigid_links
@@ -104,7 +105,8 @@ def _turn_mimics(
 ) -> list[str]:
     """Gives mimic joints of a hand the other sign, in place, if only so its fingers open; returns a line for each.
 
-    Such a joint is led out of its own limits as the file has it, and stays within them the other way.
+    Such a joint is led out of its own limits as the file has it, and stays within them the other way. It and joints
+    that mimic a mimic joint then name the joint at the beginning of their chain.
     """
     turned = dict(mimics)
     for name in mimics.keys() & set(chain.finger_joints):
@@ -116,10 +118,13 @@ def _turn_mimics(
     lines = []
     for joint in robot.findall("joint"):
         name, mimic = joint.get("name", ""), joint.find("mimic")
-        if mimic is not None and name in chain.finger_joints and turned[name] != mimics[name]:
-            stated = float(mimic.get("multiplier", "1"))
-            mimic.set("multiplier", f"{-stated:g}")
-            lines.append(f"{name}: mimic with multiplier {-stated:g}, as {stated:g} leads it out of its own limits")
+        if mimic is None or name not in chain.finger_joints:
+            continue
+        of, factor, offset = turned[name]
+        if turned[name] != mimics[name] or mimic.get("joint") != of:
+            mimic.attrib |= {"joint": of, "multiplier": f"{factor:.9g}", "offset": f"{offset:.9g}"}
+        if turned[name] != mimics[name]:
+            lines.append(f"{name}: mimic with multiplier {factor:g}, as {-factor:g} leads it out of its own limits")
     return lines
 
 
@@ -144,9 +149,7 @@ def _clear_gap(robot: ET.Element, model: UrdfModel, chain: Chain) -> list[str]:
         for element in link.findall("collision"):
             own = [next(shapes) for _ in range(3 if element.find("geometry/capsule") is not None else 1)]
             points = np.concatenate([_surface(shape) for shape in own])
-            inside = T_tool_root @ model.link_pose(name) @ points
-            low, high = inside.min(axis=0), inside.max(axis=0)
-            if high[0] > 0.0 and np.all(low[1:] < 0.0) and np.all(high[1:] > 0.0):
+            if _lies_ahead(T_tool_root @ model.link_pose(name) @ points):
                 filling.append(element)
         for element in filling:
             link.remove(element)
@@ -154,6 +157,16 @@ def _clear_gap(robot: ET.Element, model: UrdfModel, chain: Chain) -> list[str]:
             count = f"{len(filling)} colliders" if len(filling) > 1 else "a collider"
             lines.append(f"{count} of {name} left out: nothing fits between the fingers with it")
     return lines
+
+
+def _lies_ahead(points: Array) -> bool:
+    """Returns whether the half line from the origin along x passes through the convex hull of points (N, 3)."""
+    solid = convex_solid(points)
+    slopes, room = solid.normals[:, 0], solid.offsets
+    if np.any(room[slopes == 0.0] <= 0.0):
+        return False
+    enters, leaves = ((room[side] / slopes[side]) for side in (slopes < 0.0, slopes > 0.0))
+    return bool(max(0.0, enters.max()) < leaves.min())
 
 
 def _stays_inside(model: UrdfModel, name: str, mimic: tuple[str, float, float]) -> bool:
@@ -167,7 +180,7 @@ def _stays_inside(model: UrdfModel, name: str, mimic: tuple[str, float, float]) 
 
 
 def hold_base(robot: ET.Element, urdf: Path) -> list[str]:
-    """Fixes the joints that move the whole robot, in place; returns a line that names them, if there are any.
+    """Fixes the joints that move the whole robot, and those of free parts, in place; returns lines that name them.
 
     Simulators add such joints between the world and a mobile base, whose links before it have no shape. Unlatch holds a
     base where it stands, and with it planar and floating joints. Where the base of an arm has no shape, the first joint
@@ -183,11 +196,10 @@ def hold_base(robot: ET.Element, urdf: Path) -> list[str]:
     """
     model = read_urdf(urdf, meshes_anywhere=True)
     solid = [name for name, link in model.links.items() if link.collisions or link.visuals]
-    above = [
-        joint
-        for joint in model.joints.values()
-        if joint.moves and solid and all(model.is_below(name, joint.child) for name in solid)
+    leading = [
+        joint for joint in model.joints.values() if solid and all(model.is_below(name, joint.child) for name in solid)
     ]
+    above = [joint for joint in leading if joint.moves]
     above.sort(key=lambda joint: len(model.joints_above(joint.child)))
     chains = [set(chain.joints) for chains in find_chains(model, urdf) for chain in chains]
     planar = _planar_base(model, above)
@@ -197,24 +209,27 @@ def hold_base(robot: ET.Element, urdf: Path) -> list[str]:
     if above and above[-1].kind == "prismatic" and _is_upright(model, above[-1]):
         kept.add(above[-1].name)
     found = [joint.name for joint in above if joint.name not in kept]
-    found += [name for name, joint in model.joints.items() if joint.kind in _WITHOUT_MOTOR]
+    found += [joint.name for joint in leading if joint.kind in _WITHOUT_MOTOR]
+    free = [name for name, joint in model.joints.items() if joint.kind in _WITHOUT_MOTOR and name not in found]
     for element in robot.findall("joint"):
-        if element.get("name") in found:
+        if element.get("name") in (*found, *free):
             element.set("type", "fixed")
             for tag in ("axis", "limit", "dynamics", "mimic"):
                 for each in element.findall(tag):
                     element.remove(each)
-    return [f"{', '.join(found)}: held, for they move the whole robot"] if found else []
+    lines = [f"{', '.join(found)}: held, for they move the whole robot"] if found else []
+    return lines + ([f"{', '.join(free)}: held, for no motor moves planar and floating joints"] if free else [])
 
 
 _WITHOUT_MOTOR = ("planar", "floating")
-"""Kinds of joints of a base that stands where it is put; Bullet has none."""
+"""Kinds of joints of a base that stands where it is put, or of a free part; Bullet has none."""
 
 
 def _planar_base(model: UrdfModel, above: list[Joint]) -> set[str]:
     """Returns the first joints of a robot if they move it over the floor.
 
-    These are two slides, and perhaps a turn, or a turn and a slide in the direction in which it looks.
+    These are two slides, and perhaps a turn, or a whole turn and a slide in the direction in which it looks. An arm
+    with cylindrical joints begins with a turn and a slide too, but seldom turns all around.
     """
     slides: list[Joint] = []
     turns: list[Joint] = []
@@ -226,7 +241,7 @@ def _planar_base(model: UrdfModel, above: list[Joint]) -> set[str]:
         else:
             break
     directions = [_root_axis(model, joint) for joint in slides]
-    if turns and slides and above[:2] == [*turns, *slides]:
+    if turns and slides and above[:2] == [*turns, *slides] and turns_round(turns[0]):
         return {joint.name for joint in above[:2]}
     if len(slides) < 2 or abs(float(directions[0] @ directions[1])) > _ALONG:
         return set()
@@ -247,7 +262,8 @@ def mend_lengths(robot: ET.Element, urdf: Path) -> list[str]:
     """Gives a robot lengths in metres, in place, where they are in millimetres; returns a line for each change.
 
     Places and sizes are in millimetres if the joints of an arm are further apart than any on a table, meshes if they
-    are larger than any link. Each has its own unit: drawings in millimetres are often put at places in metres.
+    are larger than any link. Each has its own unit: drawings in millimetres are often put at places in metres. With
+    places, inertias in kg mm^2 are converted.
 
     Args:
         robot: Root element of the URDF.
@@ -265,21 +281,40 @@ def mend_lengths(robot: ET.Element, urdf: Path) -> list[str]:
                 if key in element.attrib:
                     element.set(key, _in_metres(element.attrib[key]))
         lines.append(f"places and sizes are read as millimetres: in metres, it would be {max(lengths):.0f} m long")
-    large = {name for name, extent in _mesh_extents(model, urdf).items() if extent > _MOST_MESH_M}
+        lines += _mend_inertias(robot, model)
+    large = {key for key, extent in _mesh_extents(model, urdf).items() if extent > _MOST_MESH_M}
     for mesh in robot.iter("mesh"):
-        if mesh.get("filename") in large:
-            mesh.set("scale", _in_metres(mesh.get("scale", "1 1 1")))
+        scale = mesh.get("scale", "1 1 1")
+        if (mesh.get("filename"), tuple(map(float, scale.split()))) in large:
+            mesh.set("scale", _in_metres(scale))
     if large:
-        lines.append(f"meshes are read as millimetres: {', '.join(sorted(Path(name).name for name in large))}")
+        lines.append(f"meshes are read as millimetres: {', '.join(sorted({Path(name).name for name, _ in large}))}")
     return lines
 
 
-def _mesh_extents(model: UrdfModel, urdf: Path) -> dict[str, float]:
-    """Returns the largest extent of each mesh without a unit by its name in the URDF [m]."""
-    extents: dict[str, float] = {}
+def _mend_inertias(robot: ET.Element, model: UrdfModel) -> list[str]:
+    """Converts inertias in kg mm^2 to kg m^2, in place: as the latter, the masses of most links would lie too far out.
+
+    Returns:
+        A line that says so.
+    """
+    inertials = [link.inertial for link in model.links.values() if link.inertial is not None]
+    squares = [float(np.linalg.eigvalsh(each.inertia).max()) / each.mass_kg for each in inertials if each.mass_kg > 0.0]
+    if not squares or float(np.median(squares)) <= _MOST_GYRATION_M**2:
+        return []
+    for inertia in robot.iter("inertia"):
+        for key in {"ixx", "ixy", "ixz", "iyy", "iyz", "izz"} & set(inertia.attrib):
+            inertia.set(key, f"{1e-6 * float(inertia.attrib[key]):.9g}")
+    return ["inertias are read as kg mm^2"]
+
+
+def _mesh_extents(model: UrdfModel, urdf: Path) -> dict[tuple[str, tuple[float, ...]], float]:
+    """Returns the largest extent of each mesh without a unit by its name in the URDF and its scale there [m]."""
+    extents: dict[tuple[str, tuple[float, ...]], float] = {}
     for link in model.links.values():
         for shape in (*link.visuals, *link.collisions):
-            if shape.kind is not ShapeKind.mesh or shape.mesh in extents or not _states_no_unit(shape.path):
+            key = (str(shape.mesh), shape.size)
+            if shape.kind is not ShapeKind.mesh or key in extents or not _states_no_unit(shape.path):
                 continue
             mesh = shape_mesh(shape)
             if not len(mesh.faces):
@@ -289,7 +324,7 @@ def _mesh_extents(model: UrdfModel, urdf: Path) -> dict[str, float]:
                     path=str(urdf),
                     link=link.name,
                 )
-            extents[str(shape.mesh)] = float(np.ptp(mesh.vertices, axis=0).max())
+            extents[key] = float(np.ptp(mesh.vertices, axis=0).max())
     return extents
 
 
@@ -311,6 +346,8 @@ _LENGTHS = {
 """Attributes of a URDF that are lengths, by element; a mesh has its own unit."""
 _MOST_LENGTH_M, _MOST_MESH_M = 15.0, 5.0
 """Largest sum of the distances between the joints of a robot, and largest extent of one of its meshes [m]."""
+_MOST_GYRATION_M = 1.0
+"""Largest radius of gyration of most links [m]."""
 
 
 def mend_limits(robot: ET.Element) -> list[str]:
@@ -337,7 +374,7 @@ def mend_limits(robot: ET.Element) -> list[str]:
     ]
     for kind, (most, factor, short, said) in _UNITS.items():
         own = [(joint.get("name", ""), limit) for joint, limit in limits if joint.get("type") == kind]
-        ends = [[float(limit.get(key, "0")) for key in ("lower", "upper")] for _, limit in own]
+        ends = [[float(limit.get(key) or "0") for key in ("lower", "upper")] for _, limit in own]
         sizes = [size for pair in ends if 0.0 < (size := max(map(abs, pair))) < _ENDLESS]
         is_other = bool(sizes) and float(np.median(sizes)) > most
         if is_other:

@@ -386,7 +386,7 @@ class _FingerTrack:
         across = apart - forward * float(apart @ forward)
         if float(np.linalg.norm(across)) < 1e-3:
             joints = [model.joints[name] for name in chain.finger_joints]
-            endless = [joint.name for joint in joints if _turns_round(joint) and joint.follows is None]
+            endless = [joint.name for joint in joints if turns_round(joint) and joint.follows is None]
             mend = (
                 f"The range of joints is missing: {', '.join(endless)}: no <limit> with lower= and upper=, or both are "
                 "0. State it."
@@ -437,7 +437,7 @@ class _FingerTrack:
         return float(near.max() if self.jaw_side > 0.0 else near.min())
 
 
-def _turns_round(joint: Joint) -> bool:
+def turns_round(joint: Joint) -> bool:
     """Returns whether a joint has no range, or one of a whole turn, as is assumed where both limits are 0."""
     return not joint.is_limited or (joint.kind == "revolute" and joint.upper - joint.lower > 2.0 * np.pi - 1e-3)
 

@@ -28,6 +28,9 @@ _LIGHTEST = 1e-3
 _STILL = 5e-3
 """A joint that moves by less stands still [rad or m]."""
 
+_MUCH_LESS = 0.75
+"""A motor that can be told less than this share of a joint's range is meant to use this part only."""
+
 
 @dataclass(frozen=True)
 class Follower:
@@ -175,8 +178,7 @@ def _lead(
 def _ranges(
     mjcf: CompiledMjcf, joints: Collection[int], coupled: Mapping[int, tuple[int, float, float]]
 ) -> dict[int, tuple[float, float]]:
-    """Returns where joints are at both ends of the range of those that they follow [rad or m]."""
-    m = mjcf.model
+    """Returns where joints are at both ends of the told range of those that they follow [rad or m]."""
     found = {}
     for joint in joints:
         leader, offset, factor, seen = joint, 0.0, 1.0, {joint}
@@ -184,7 +186,23 @@ def _ranges(
             leader, more, times = coupled[leader]
             offset, factor = offset + factor * more, factor * times
             seen.add(leader)
-        low, high = (float(value) for value in m.jnt_range[leader])
+        low, high = told_range(mjcf, leader)
         found[leader] = (low, high)
         found[joint] = (offset + factor * low, offset + factor * high)
     return found
+
+
+def told_range(mjcf: CompiledMjcf, joint: int) -> tuple[float, float]:
+    """Returns the limits of a joint, or what its position motor can be told of them if much less [rad or m]."""
+    m, kinds = mjcf.model, mjcf.mujoco.mjtTrn
+    lower, upper = (float(value) for value in m.jnt_range[joint])
+    for motor in range(m.nu):
+        is_own = m.actuator_trntype[motor] == kinds.mjTRN_JOINT and m.actuator_trnid[motor, 0] == joint
+        gain, stiffness = float(m.actuator_gainprm[motor, 0]), -float(m.actuator_biasprm[motor, 1])
+        is_servo = gain > 0.0 and gain == stiffness and m.actuator_gear[motor, 0] == 1.0
+        if is_own and is_servo and m.actuator_ctrllimited[motor]:
+            low, high = (float(value) for value in m.actuator_ctrlrange[motor])
+            low, high = max(low, lower), min(high, upper)
+            if 0.0 < high - low < _MUCH_LESS * (upper - lower):
+                lower, upper = low, high
+    return lower, upper

@@ -180,7 +180,7 @@ def shoulder_index(slides: Array, axes: Array) -> int:
 def _describe_arm(model: UrdfModel, chain: Chain, hand: Hand, name: str) -> ArmCfg:
     joints = [model.joints[joint] for joint in chain.joints]
     # a joint that can turn more than once keeps one turn about 0: further turns reach nothing new
-    free = [joint.kind == "continuous" or joint.upper - joint.lower > 4.0 * math.pi - 1e-3 for joint in joints]
+    free = [not joint.is_limited or joint.upper - joint.lower > 4.0 * math.pi - 1e-3 for joint in joints]
     # a little inside, so that rounding never exceeds the model
     lower = [round((-math.pi if f else j.lower) + 1e-4, 4) for j, f in zip(joints, free, strict=True)]
     upper = [round((math.pi if f else j.upper) - 1e-4, 4) for j, f in zip(joints, free, strict=True)]

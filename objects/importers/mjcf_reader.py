@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -30,7 +29,7 @@ from unlatch.simcore.errors import AssetError, close_matches
 from unlatch.simcore.extras import import_extra
 from unlatch.simcore.files import plain_name
 from unlatch.simcore.geometry import Pose
-from unlatch.simcore.meshes.mjcf import FREE, HINGE, SLIDE, CompiledMjcf, is_mjcf, mjcf_pose
+from unlatch.simcore.meshes.mjcf import FREE, HINGE, SLIDE, CompiledMjcf, is_mjcf, mjcf_pose, states_unit
 from unlatch.simcore.urdf.model import Follows, Link, Shape
 from unlatch.simcore.urdf.reader import is_shared_folder
 
@@ -38,8 +37,6 @@ _ARM_HINGES = 4
 """Number of hinges in a row from which on they are an arm: an object has a knob in a door."""
 _HARDLY_RAD = 0.05
 """A hinge that turns by less is no part of an object."""
-_UNIT = re.compile(r"<compiler[^>]*\sangle\s*=")
-_INCLUDED = re.compile(r"""<include[^>]*\sfile\s*=\s*["']([^"']+)""")
 
 
 def mjcf_files(path: Path) -> dict[str, Path]:
@@ -50,23 +47,6 @@ def mjcf_files(path: Path) -> dict[str, Path]:
     wanted = (".xml", ".mjcf", ".obj", ".stl", ".msh", ".png", ".mtl", ".dae")
     found = sorted(each for each in folder.rglob("*") if each.suffix.lower() in wanted and each.is_file())
     return {each.relative_to(folder).as_posix(): each for each in found}
-
-
-def states_unit(path: Path) -> bool:
-    """Returns whether an MJCF, or a file that it includes, says in which unit its angles are."""
-    left, read = [path], set()
-    while left:
-        file = left.pop()
-        if file in read or not file.is_file():
-            continue
-        read.add(file)
-        text = file.read_text(encoding="utf-8", errors="replace")
-        if _UNIT.search(text):
-            return True
-        for name in _INCLUDED.findall(text):  # MuJoCo looks beside the main file first
-            beside_main = path.parent / name
-            left.append(beside_main if beside_main.is_file() else file.parent / name)
-    return False
 
 
 class MjcfFile(AssetFile, CompiledMjcf):

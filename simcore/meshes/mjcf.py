@@ -18,6 +18,8 @@ MJCF_SUFFIXES = (".xml", ".mjcf")
 FREE, SLIDE, HINGE = 0, 2, 3
 """Types of joints in a compiled model; 1 is a ball."""
 _MOST_BYTES = 65_536
+_UNIT = re.compile(r"<compiler[^>]*\sangle\s*=")
+_INCLUDED = re.compile(r"""<include[^>]*\sfile\s*=\s*["']([^"']+)""")
 
 
 def is_mjcf(path: Path) -> bool:
@@ -26,6 +28,23 @@ def is_mjcf(path: Path) -> bool:
         return False
     with path.open("rb") as stream:
         return re.search(rb"<mujoco[\s>]", stream.read(_MOST_BYTES)) is not None
+
+
+def states_unit(path: Path) -> bool:
+    """Returns whether an MJCF, or a file that it includes, says in which unit its angles are."""
+    left, read = [path], set()
+    while left:
+        file = left.pop()
+        if file in read or not file.is_file():
+            continue
+        read.add(file)
+        text = file.read_text(encoding="utf-8", errors="replace")
+        if _UNIT.search(text):
+            return True
+        for name in _INCLUDED.findall(text):  # MuJoCo looks beside the main file first
+            beside_main = path.parent / name
+            left.append(beside_main if beside_main.is_file() else file.parent / name)
+    return False
 
 
 def mjcf_pose(position: np.ndarray, quat_wxyz: np.ndarray) -> Pose:

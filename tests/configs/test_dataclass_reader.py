@@ -66,6 +66,7 @@ def test_values_arrive_with_their_types():
         ({"nam": 1}, "nam is unknown. Did you mean 'name'? `--help` lists all. Remove or rename it."),
         ({"xyzq": 1}, "xyzq is unknown. Keys there: name, leaf, leaves, weights, age, alive, anything, span_m. "),
         ({"span_m": 0.9}, "span_m=0.9 has the wrong type. Expected a list of 2 numbers. Write span_m=[0.9,0.9]."),
+        ({"span_m": True}, "span_m=true has the wrong type. Expected a list. Change it."),
         ({"leaf": 3}, "leaf=3 has the wrong type. Expected a mapping. Change it."),
         ({"leaves": {}}, "leaves=a mapping has the wrong type. Expected a list. Change it."),
         ({"leaves": [{}, {"size_m": "big"}]}, "leaves[1].size_m='big' has the wrong type. Expected a number. Change"),

@@ -270,6 +270,7 @@ WHEELS = "".join(
         (arm_on(joints_above_base(x="1 0 0") + WHEELS, joints=6, base_shape=SHAPE), ["x"]),
         (arm_on(PLANAR, joints=6), ["x", "y", "yaw"]),
         (arm_on(joints_above_base(yaw="0 0 1", forward="1 0 0"), joints=6), ["yaw", "forward"]),
+        (arm_on(joints_above_base(turn="0 0 1", slide="1 0 0").replace("prismatic", "revolute", 1), joints=5), []),
         (arm_on(joints_above_base(rail="1 0 0", yaw="0 0 1"), joints=6), []),
         (arm_on(PLANAR, joints=5, base_shape=SHAPE), ["x", "y", "yaw"]),
         (arm_on(PLANAR + WHEELS, joints=6, base_shape=SHAPE), ["x", "y", "yaw"]),
@@ -291,6 +292,13 @@ def test_a_planar_joint_is_held(tmp_path):
     robot = parse_xml(file)
     assert hold_base(robot, file) == ["drive: held, for they move the whole robot"]
     assert robot.find("joint[@name='drive']").get("type") == "fixed"
+
+
+def test_a_free_part_is_held_and_not_said_to_move_the_robot(tmp_path):
+    file = tmp_path / "a.urdf"
+    toy = f'<link name="toy">{SHAPE}</link><joint name="toy" type="floating"><parent link="of_j5"/><child link="toy"/>'
+    file.write_text(arm_on(toy + "</joint>", joints=6, base_shape=SHAPE), encoding="utf-8")
+    assert hold_base(parse_xml(file), file) == ["toy: held, for no motor moves planar and floating joints"]
 
 
 @pytest.mark.parametrize(
@@ -323,3 +331,30 @@ def test_places_and_meshes_in_millimetres_become_metres(tmp_path, place_m, exten
     (tmp_path / "part.obj").write_text("v 0 0 0\nv 1 0 0\nl 1 2\n", encoding="utf-8")
     with pytest.raises(AssetError, match=r"a\.urdf: the mesh 'part\.obj' of link 'base' has no triangles"):
         mend_lengths(robot, file)
+
+
+def test_a_mesh_in_metres_stays_beside_the_same_one_in_millimetres(tmp_path):
+    corners, faces = ((0, 0, 0), (200, 0, 0), (0, 200, 0), (0, 0, 200)), "f 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+    (tmp_path / "part.obj").write_text("".join(f"v {x} {y} {z}\n" for x, y, z in corners) + faces, encoding="utf-8")
+    mesh = '<geometry><mesh filename="part.obj"{}/></geometry>'
+    file = tmp_path / "a.urdf"
+    scaled = mesh.format(' scale="0.001 0.001 0.001"')
+    shapes = f"<visual>{scaled}</visual><collision>{mesh.format('')}</collision>"
+    file.write_text(arm_on("", joints=6, base_shape=shapes), encoding="utf-8")
+    robot = parse_xml(file)
+    assert mend_lengths(robot, file) == ["meshes are read as millimetres: part.obj"]
+    assert [each.get("scale") for each in robot.iter("mesh")] == ["0.001 0.001 0.001"] * 2
+
+
+@pytest.mark.parametrize(("moment", "mended"), [(3000.0, 0.003), (0.003, 0.003)])
+def test_inertias_become_those_in_metres_if_no_mass_fits_them(tmp_path, moment, mended):
+    keys = {**dict.fromkeys(("ixx", "iyy", "izz"), moment), **dict.fromkeys(("ixy", "ixz", "iyz"), 0)}
+    inertia = " ".join(f'{key}="{value}"' for key, value in keys.items())
+    inertial = f'<inertial><mass value="2"/><inertia {inertia}/></inertial>'
+    text = arm_on("", joints=6, base_shape=SHAPE + inertial).replace("<axis", '<origin xyz="0 0 300"/><axis')
+    file = tmp_path / "a.urdf"
+    file.write_text(text, encoding="utf-8")
+    robot = parse_xml(file)
+    said = ["inertias are read as kg mm^2"] if moment != mended else []
+    assert mend_lengths(robot, file)[1:] == said
+    assert float(robot.find(".//inertia").get("ixx")) == pytest.approx(mended)

@@ -5,7 +5,7 @@ import pytest
 
 from unlatch.robots.changed_models import distribution_file, example_robot_urdf
 from unlatch.robots.hand_mending import mend_hands
-from unlatch.robots.hands import Chain, arm_names, measure_hand, read_mimics
+from unlatch.robots.hands import Chain, arm_names, find_mimics, measure_hand, read_mimics
 from unlatch.robots.made_models import HAND_LINK
 from unlatch.robots.mounted_gripper import find_mount, with_gripper
 from unlatch.simcore.errors import AssetError, ConfigError
@@ -177,6 +177,20 @@ def test_a_mimic_with_the_wrong_sign_is_turned_if_it_keeps_the_fingers_together(
     assert float(mimic.get("multiplier")) == (1.0 if turned else -1.0)
 
 
+def test_a_turned_mimic_of_a_turned_mimic_is_turned_once(tmp_path):
+    file = two_fingers(tmp_path, mimic='<mimic joint="slide_q" multiplier="-1"/>')
+    shape = '<collision><origin xyz="0 0 0.05"/><geometry><box size="0.01 0.01 0.06"/></geometry></collision>'
+    third = f'<link name="s">{shape}</link><joint name="slide_s" type="prismatic"><parent link="p"/><child link="s"/>'
+    third += '<origin xyz="0.02 -0.01 0"/><axis xyz="0 -1 0"/><limit lower="0" upper="0.04"/>'
+    third += '<mimic joint="slide_r" multiplier="1"/></joint></robot>'
+    file.write_text(file.read_text(encoding="utf-8").replace("</robot>", third), encoding="utf-8")
+    put_on_arm(file)
+    robot = parse_xml(file)
+    turned = "mimic with multiplier 1, as -1 leads it out of its own limits"
+    assert mend_hands(robot, file) == [f"slide_r: {turned}", f"slide_s: {turned}"]
+    assert find_mimics(robot) == {"slide_r": ("slide_q", 1.0, 0.0), "slide_s": ("slide_q", 1.0, 0.0)}
+
+
 def test_a_mimic_of_a_mimic_follows_the_first_joint(tmp_path):
     file = tmp_path / "a.urdf"
     joints = '<joint name="a"/><joint name="b"><mimic joint="a" multiplier="2" offset="0.1"/></joint>'
@@ -211,3 +225,15 @@ def test_a_collider_that_fills_the_gap_between_the_fingers_is_left_out(tmp_path,
         "0 0 0.0",
         *([] if left_out else ["0 0 0.06"]),
     ]
+
+
+@pytest.mark.parametrize(("x", "y", "left_out"), [(0.035, -0.035, False), (0.035, 0.035, True)])
+def test_a_tilted_plate_beside_the_gap_stays(tmp_path, x, y, left_out):
+    plate = f'<collision><origin xyz="{x} {y} 0.05" rpy="0 0 0.785"/><geometry><box size="0.16 0.004 0.3"/></geometry>'
+    file = two_fingers(tmp_path)
+    text = file.read_text(encoding="utf-8").replace('<link name="p"/>', f'<link name="p">{plate}</collision></link>')
+    file.write_text(text, encoding="utf-8")
+    put_on_arm(file)
+    robot = parse_xml(file)
+    assert bool(mend_hands(robot, file)) == left_out
+    assert (robot.find("link[@name='p']/collision") is None) == left_out

@@ -63,6 +63,8 @@ def test_a_joint_that_a_spring_holds_at_its_end_is_fixed_there(tmp_path):
     ties = f'<connect body1="crank_a" {ends} 0.04"/><connect body1="brace_a" {ends} 0"/>'
     made = convert(tmp_path, hand_mjcf(equality=ties, fingers=finger("a", 1)))
     assert read_urdf(made.urdf).joints["brace_a"].kind == "fixed"
+    (line,) = (line for line in made.lines if "brace_a" in line)
+    assert line == "brace_a: held, for loops or tendons do not move them"
 
 
 def test_tendons_of_an_equality_lead_joints_in_their_ratio(tmp_path):
@@ -83,9 +85,32 @@ def test_a_motor_that_is_told_half_of_a_range_has_this_half_alone(tmp_path):
 
 def test_angles_are_read_as_radians_where_degrees_would_hold_all_hinges(tmp_path):
     text = hand_mjcf(equality="", fingers=finger("a", 1))
-    for compiler, upper, said in (('angle="radian"', 1.0, False), ("", 1.0, True)):
+    for compiler, upper, said in (
+        ('angle="radian"', 1.0, False),
+        ("", 1.0, True),
+        ('angle="degree"', np.radians(1.0), False),
+    ):
         made = convert(tmp_path, text.replace('angle="radian"', compiler))
         assert read_urdf(made.urdf).joints["crank_a"].upper == pytest.approx(upper)
         assert any("angles are read as radians" in line for line in made.lines) == said
     wide = text.replace('angle="radian"', "").replace('range="0 1"', 'range="0 57"').replace('"-1 1"', '"-60 60"')
     assert read_urdf(convert(tmp_path, wide).urdf).joints["crank_a"].upper == pytest.approx(np.radians(57))
+
+
+CRANK_SLIDER = """<body name="crank"><joint name="crank" axis="1 0 0" range="0 {}"/><geom size="0.01"/>
+  <body name="rod" pos="0 0 0.04"><joint name="rod" axis="1 0 0"/><geom size="0.01"/></body></body>
+<body name="slider" pos="0 0 0.08"><joint name="slider" type="slide" axis="0 0 1" range="-0.2 0.2"/>
+  <geom size="0.01"/></body>"""
+
+
+def test_a_follower_is_fitted_where_the_motor_leads_it(tmp_path):
+    tie, servo = '<connect body1="rod" body2="slider" anchor="0 0 0.04"/>', '<position joint="crank" kp="10" {}/>'
+    found = []
+    for end, told in ((1.5, 'ctrlrange="0 0.5" ctrllimited="true"'), (0.5, "")):
+        text = hand_mjcf(equality=tie, actuator=servo.format(told), fingers=CRANK_SLIDER.format(end))
+        model = read_urdf(convert(tmp_path, text).urdf)
+        assert model.joints["crank"].upper == pytest.approx(0.5)
+        found.append(model.joints["slider"].follows)
+    told, limited = found
+    assert told.joint == "crank"
+    assert (told.ratio, told.offset) == pytest.approx((limited.ratio, limited.offset), abs=1e-5)

@@ -228,12 +228,17 @@ def _prepare_model(urdf: Path, cfg: NewRobotCfg, scratch: Path) -> _SourceModel:
 
 
 def _gripper_urdf(file: Path, scratch: Path) -> tuple[Path, list[str]]:
-    """Returns the URDF of a gripper from its URDF or MJCF file, and what is said of the conversion."""
-    if not is_mjcf(file):
-        return file, []
-    name = "hand_" + re.sub(r"\W", "_", file.stem)
-    made = convert_mjcf(load_mjcf(file), scratch, name, where=str(file), is_gripper=True)
-    return made.urdf, made.lines
+    """Returns the URDF of a gripper, in metres, from its URDF or MJCF file, and what was changed."""
+    urdf, lines = file, []
+    if is_mjcf(file):
+        name = "hand_" + re.sub(r"\W", "_", file.stem)
+        made = convert_mjcf(load_mjcf(file), scratch, name, where=str(file), is_gripper=True)
+        urdf, lines = made.urdf, made.lines
+    robot = parse_xml(urdf, root_tag="robot")
+    mended = mend_lengths(robot, urdf)
+    if mended:
+        urdf = _write_model(robot, urdf, scratch, "hand_lengths")
+    return urdf, [*lines, *(f"{file.name}: {line}" for line in mended)]
 
 
 def _with_armature(robot: RobotCfg, armature: Mapping[str, float]) -> RobotCfg:

@@ -231,5 +231,6 @@ def test_a_file_of_ones_own_that_is_not_looked_at_is_named(tmp_path, monkeypatch
     (tmp_path / file.parent).mkdir(parents=True)
     (tmp_path / file).write_text("a: 1\n")
     monkeypatch.chdir(tmp_path)
+    words = [f"{group}=mine"] if group == "task" else ["task=open_drawer", f"{group}=mine"]
     with pytest.raises(ConfigError, match=rf"Unknown {group} 'mine'\. There is {file}: add --config-dir {folder}\.$"):
-        load_configs("plan", PlanCfg, parse_command_line(["task=open_drawer", f"{group}=mine"]))
+        load_configs("plan", PlanCfg, parse_command_line(words))

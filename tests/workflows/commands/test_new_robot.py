@@ -1,6 +1,8 @@
 """`unlatch new robot`: what is measured of a URDF, and a robot without Python."""
 
+import copy
 import shutil
+import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import find_spec
@@ -332,11 +334,30 @@ def test_the_motions_of_a_shipped_task_fit_a_hand_that_approaches_along_x(task, 
     assert hand_notices(replace(cfg, robot=replace(cfg.robot, arms=[replace(arm, keypoints=hand.keypoints)]))) == []
 
 
+ENDLESS_JOINTS = [
+    ("lift", '<axis xyz="0 0 1"/><limit lower="0" upper="0.3"', '<axis xyz="0 1 0"/><limit lower="-{0}" upper="{0}"'),
+    ("joint_1", 'lower="-2.9" upper="2.9"', 'lower="-{0}" upper="{0}"'),
+]
+
+
 def test_a_lift_is_a_joint_of_the_arm_and_names_with_spaces_dots_and_slashes_are_kept(write_arm):
     chain, hand = measure(write_arm(arm_urdf(lift=True, spaced=True)))
     assert (chain.base_link, chain.joints[0], len(chain.joints)) == ("base.left arm", "lift.left arm", 7)
     assert chain.joints[1] == "joint/1.left arm"
     assert hand.finger_links == ("finger/a.left arm", "finger/b.left arm")
+
+
+@pytest.mark.parametrize("limit", ["1e9", "inf"])
+@pytest.mark.parametrize(("joint", "old", "new"), ENDLESS_JOINTS)
+def test_a_joint_with_an_endless_limit_is_one_without(joint, old, new, limit, tmp_path, write_arm):
+    text = arm_urdf(lift=True)
+    assert old in text
+    file = write_arm(text.replace(old, new.format(limit)))
+    robot = robot_from_urdf(file, name="mine", stated=str(file), reach=REACH)
+    (arm,) = robot.arms
+    place = arm.joints.index(joint)
+    assert (arm.lower[place], arm.upper[place]) == pytest.approx((-3.1415, 3.1415))
+    assert list(limit_problems(robot, object_friction=0.8)) == []
 
 
 def test_a_lift_is_a_joint_of_the_only_arm_with_a_head_beside_it(write_arm):
@@ -561,6 +582,28 @@ def test_a_gripper_of_a_file_of_its_own_is_put_on_an_arm(tmp_path, run_command):
     T_mount_palm = model.link_pose("gripper_mount").inverse() @ model.link_pose("gripper_wrist_1")
     np.testing.assert_allclose(T_mount_palm.R, [[0, -1, 0], [1, 0, 0], [0, 0, 1]], atol=1e-6)
     assert described.gripper.max_width_m == pytest.approx(0.08, abs=2e-3)
+
+
+def test_a_gripper_in_millimetres_is_put_on_an_arm_in_metres(tmp_path, write_arm):
+    text, fingers = arm_urdf(along_x=False), ("finger_a", "finger_b")
+    parts = ET.fromstring(text)
+    hand = ET.Element("robot", {"name": "hand"})
+    for part in list(parts):
+        if part.get("name") in fingers or part.get("name", "").startswith("slide"):
+            parts.remove(part)
+            hand.append(part)
+        elif part.get("name") == "hand":
+            hand.append(copy.deepcopy(part))
+    for element in hand.iter():
+        for key in {"xyz", "size", "lower", "upper"} & set(element.attrib) if element.tag != "axis" else ():
+            element.set(key, " ".join(f"{1e3 * float(word):g}" for word in element.attrib[key].split()))
+    file = tmp_path / "grip.urdf"
+    file.write_text(ET.tostring(hand, encoding="unicode"), encoding="utf-8")
+    arm = write_arm(ET.tostring(parts, encoding="unicode"))
+    made = new_robot_module._prepare_model(arm, NewRobotCfg(gripper=str(file), flange="hand"), tmp_path)
+    assert made.lines[0].startswith("grip.urdf: places and sizes are read as millimetres")
+    _, measured = measure(made.file)
+    assert measured.widths_m[-1] == pytest.approx(0.08, abs=2e-3)
 
 
 def test_a_gripper_that_is_neither_known_nor_a_file_is_refused(tmp_path, assert_refused):
