@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 
@@ -45,13 +46,20 @@ def record() -> EpisodeRecord:
         return runner.run(0)
 
 
-@pytest.fixture(scope="module", params=["kitchen", "studio", "workshop", "office"])
-def shown(request: pytest.FixtureRequest) -> Iterator[Episode]:
-    """An episode that is reset in a world with visual shapes, in a room; its first layout, without a search."""
-    cfg = unlatch.load("open_tall_refrigerator", f"scenery={request.param}", "~skills.0", seed=3)
+@contextmanager
+def reset_episode(task: str, *words: str) -> Iterator[Episode]:
+    """An episode that is reset in a world with visual shapes; its first layout, without a search."""
+    cfg = unlatch.load(task, *words, "~skills.0", seed=3)
     with World(cfg.world, visuals=True) as world, BulletCollisionChecker() as checker:
         episode = Episode(cfg, 0, world, checker)
         episode.reset()
+        yield episode
+
+
+@pytest.fixture(scope="module", params=["kitchen", "studio", "workshop", "office"])
+def shown(request: pytest.FixtureRequest) -> Iterator[Episode]:
+    """An episode that is reset in a world with visual shapes, in a room; its first layout, without a search."""
+    with reset_episode("open_tall_refrigerator", f"scenery={request.param}") as episode:
         yield episode
 
 
@@ -103,20 +111,15 @@ def test_objects_and_rooms_stand_on_the_floor_below_the_stand(shown: Episode) ->
 
 
 def test_rules_about_the_table_are_left_out_where_there_is_none() -> None:
-    cfg = unlatch.load("open_tall_refrigerator", "randomization=light", "~skills.0", seed=3)
-    with World(cfg.world) as world, BulletCollisionChecker() as checker:
-        episode = Episode(cfg, 0, world, checker)
-        episode.reset()
-    assert "table" in {rule.view for rule in cfg.randomization.rules}
-    assert '"table"' not in json.dumps(episode.randomization.applied(), default=str)
+    with reset_episode("open_tall_refrigerator", "randomization=light") as episode:
+        assert "table" in {rule.view for rule in episode.cfg.randomization.rules}
+        assert '"table"' not in json.dumps(episode.randomization.applied(), default=str)
 
 
 def test_a_room_is_turned_to_what_stands_on_the_floor() -> None:
     """The wall is behind the object and parallel to it, and no unit of the kitchen reaches into it."""
-    cfg = unlatch.load("open_tall_refrigerator", "scenery=kitchen", "~skills.0", seed=3)
-    with World(cfg.world, visuals=True) as world, BulletCollisionChecker() as checker:
-        episode = Episode(cfg, 0, world, checker)
-        episode.reset()
+    with reset_episode("open_tall_refrigerator", "scenery=kitchen") as episode:
+        world = episode.scene.world
         scene = episode.scene
         fridge = scene.objects["tall_refrigerator"]
         T_object_world = fridge.body.root_pose().inverse()
@@ -137,10 +140,8 @@ def test_a_room_is_turned_to_what_stands_on_the_floor() -> None:
 
 
 def test_a_rail_has_guides_and_a_carriage_inside_of_its_box() -> None:
-    cfg = unlatch.load("open_kitchen_cabinet", "scenery=none", "~skills.0", seed=3)
-    with World(cfg.world, visuals=True) as world, BulletCollisionChecker() as checker:
-        episode = Episode(cfg, 0, world, checker)
-        episode.reset()
+    with reset_episode("open_kitchen_cabinet", "scenery=none") as episode:
+        world = episode.scene.world
         assert episode.scene.stand is not None
         bed = next(box for box in episode.scene.stand.boxes if box.name == "stand_bed")
         for name in ("stand_guides", "stand_carriage", "stand_stops"):
@@ -154,10 +155,8 @@ def test_a_rail_has_guides_and_a_carriage_inside_of_its_box() -> None:
 
 
 def test_the_wall_around_a_door_is_that_of_the_room() -> None:
-    cfg = unlatch.load("open_room_door", "scenery=office", "~skills.0", seed=3)
-    with World(cfg.world, visuals=True) as world, BulletCollisionChecker() as checker:
-        episode = Episode(cfg, 0, world, checker)
-        episode.reset()
+    with reset_episode("open_room_door", "scenery=office") as episode:
+        world = episode.scene.world
         scene = episode.scene
         door = scene.objects["room_door"]
         low, high = door.asset.bounds_obj

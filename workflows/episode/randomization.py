@@ -309,7 +309,10 @@ class EpisodeRandomization:
         self.layers = {name: RandomizationLayer(name, setups[name], layers[name]) for name in LAYERS}
 
     def _drawn_rules(self, cfg: RandomizationCfg) -> list[KeyedRule]:
-        """Returns the rules of a configuration; one of all cameras is one for each, one of no table none."""
+        """Returns the rules of a configuration, one for each camera where it has one for all.
+
+        Rules about the table are left out where the arm has a stand.
+        """
         found: list[KeyedRule] = []
         for index, rule in enumerate(cfg.rules):
             where = f"randomization.rules[{index}]"
@@ -320,7 +323,7 @@ class EpisodeRandomization:
                     key=f"{where}.view",
                 )
             if rule.view == TABLE and TABLE not in self._scene.world.bodies:
-                continue  # where the arm has a stand
+                continue
             if rule.view == CAMERAS:
                 found += [(where, replace(rule, view=camera.cfg.name)) for camera in cameras(self._scene)]
             else:

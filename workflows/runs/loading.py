@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from enum import Enum
 from pathlib import Path
@@ -134,8 +133,12 @@ def load_config(
         from unlatch.configs.derived_request import derive_request, find_doubts_of_object
 
         notices = find_doubts_of_object(request)
-        with _explained_by(notices):
+        try:
             request = derive_request(primary, schema, request)
+        except ConfigError as exc:
+            if not notices:
+                raise
+            raise ConfigError(f"{exc.message} A possible cause: {notices[0]}", **exc.values) from exc
     cfg, composed, values = read_config(primary, schema, request, notices=notices)
     check_episode(cfg)
     notices += hand_notices(cfg)
@@ -154,17 +157,6 @@ def load_config(
             item.root = str(user_path(item.root).absolute())
     find_info_files(cfg)
     return LoadedConfig(cfg, OmegaConf.create(values) if resolve else composed, notices, list(overrides))
-
-
-@contextmanager
-def _explained_by(doubts: Sequence[str]) -> Iterator[None]:
-    """Puts the first doubt about the user's object before an error, of which it may be the cause."""
-    try:
-        yield
-    except ConfigError as exc:
-        if not doubts:
-            raise
-        raise ConfigError(f"{doubts[0]} As it is: {exc.message}", **exc.values) from exc
 
 
 def read_config(
