@@ -59,6 +59,8 @@ _PANDA_REACH_M, _FULL_SIZE = 0.95, 0.7
 """Largest distance of a Panda's fingertips from its shoulder [m]. An arm of at least this share of it acts on objects
 of full size."""
 _REACH_SAMPLES = 4000
+_WORKSPACE_M = ((-0.6, -1.3, -0.9), (1.3, 1.3, 1.3))
+"""Box of the ee origin about the base of an arm, x to the front of the robot, z up [m]."""
 _LEAST_FRONT = 0.05
 """Least mean place of the hand, as a share of the reach, that tells the front of a robot."""
 _STRONGEST_NM, _STRONGEST_N = 500.0, 5000.0
@@ -114,6 +116,7 @@ def robot_from_urdf(
     order = sorted(range(len(arms)), key=lambda i: names[i])
     cfg = RobotCfg(name=name, arms=[arms[i] for i in order], urdf=stated)
     cfg = replace(cfg, scale=_task_scale(cfg, reach), base_yaw_deg=_yaw_deg(cfg, reach, model))
+    cfg = replace(cfg, arms=[replace(arm, workspace=_workspace(cfg, arm, model)) for arm in cfg.arms])
     reach = reach.scaled(cfg.scale)
     cfg = _place_base(cfg, reach)
     cfg = replace(cfg, self_collision_ignored=_overlapping_links(cfg, model, may_touch))
@@ -137,6 +140,13 @@ def _yaw_deg(cfg: RobotCfg, reach: ReachModel, model: UrdfModel) -> float:
     if math.hypot(x, y) < _LEAST_FRONT:  # all sides are alike
         return 0.0
     return -90.0 * round(math.atan2(y, x) / (0.5 * math.pi)) + 0.0
+
+
+def _workspace(cfg: RobotCfg, arm: ArmCfg, model: UrdfModel) -> list[list[float]]:
+    """Returns the box about `_WORKSPACE_M` in the base frame of an arm, which need not look along its x axis [m]."""
+    R = base_pose(cfg).R @ model.link_pose(arm.base_link).R
+    corners = np.array(list(product(*zip(*_WORKSPACE_M, strict=True)))) @ R
+    return [[round(float(v), 3) + 0.0 for v in corner] for corner in (corners.min(axis=0), corners.max(axis=0))]
 
 
 def _reach_m(kinematics: ArmKinematics, arm: ArmCfg) -> float:
@@ -230,7 +240,7 @@ def _describe_arm(model: UrdfModel, chain: Chain, hand: Hand, name: str) -> ArmC
         ],
         keypoints=hand.keypoints,
         forbidden_links=forbidden_links(model, chain, hand),
-        workspace=[[-0.6, -1.3, -0.9], [1.3, 1.3, 1.3]],
+        workspace=[list(corner) for corner in _WORKSPACE_M],
         gripper=gripper,
     )
 

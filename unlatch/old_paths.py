@@ -76,7 +76,7 @@ class _OldPaths(Loader):
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Returns how a module that is gone is made; None for any other one."""
-        if fullname.partition(".")[0] != "unlatch":
+        if fullname.partition(".")[0] != "unlatch" or fullname == "unlatch.old_path_table":
             return None
         known = {*_table().GONE, *_table().PARENTS, *_table().ROBOTS}
         return ModuleSpec(fullname, self, is_package=fullname in _table().PARENTS) if fullname in known else None

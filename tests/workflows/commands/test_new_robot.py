@@ -360,6 +360,17 @@ def test_a_joint_with_an_endless_limit_is_one_without(joint, old, new, limit, tm
     assert list(limit_problems(robot, object_friction=0.8)) == []
 
 
+def test_the_box_of_the_hand_lies_before_an_arm_that_looks_backwards(write_arm):
+    text = arm_urdf()
+    for joint, upper in (("joint_1", "1"), ("joint_2", "0"), ("joint_3", "0")):  # it leans towards -x alone
+        place = text.index('lower="-2.9" upper="2.9"', text.index(f'name="{joint}"'))
+        text = text[:place] + f'lower="-1" upper="{upper}"' + text[place:].removeprefix('lower="-2.9" upper="2.9"')
+    file = write_arm(text)
+    robot = robot_from_urdf(file, name="mine", stated=str(file), reach=REACH)
+    assert abs(robot.base_yaw_deg) == 180.0
+    assert robot.arms[0].workspace == [[-1.3, -1.3, -0.9], [0.6, 1.3, 1.3]]
+
+
 def test_a_lift_is_a_joint_of_the_only_arm_with_a_head_beside_it(write_arm):
     head = _link("head", at="0 0 0.03") + _joint("pan", "carriage", "head", "0 0.3 0.1", "0 0 1")
     chain, _ = measure(write_arm(arm_urdf(lift=True).replace("</robot>", head + "</robot>")))
