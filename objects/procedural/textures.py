@@ -123,13 +123,18 @@ def _stored_png(levels: Array, colour_type: int, extra: dict[bytes, bytes]) -> b
     )
 
 
-def draw_noise(rng: np.random.Generator, along: int, across: int, *, pixels: int = PIXELS) -> Array:
-    """Returns smooth noise (pixels, pixels) from 0 to 1 that repeats, with a number of cells along and across."""
+def draw_noise(
+    rng: np.random.Generator, along: int, across: int, *, pixels: int = PIXELS, n_rows: int | None = None
+) -> Array:
+    """Returns smooth noise (pixels, pixels) from 0 to 1 that repeats, with a number of cells along and across.
+
+    `n_rows` is how many of its rows are wanted; None: all.
+    """
     cells = rng.random((across, along))
     rows, columns = (_cell_weights(count, pixels) for count in (across, along))
     low, high, t = columns
     lines = cells[:, low] * (1.0 - t) + cells[:, high] * t  # (across, pixels)
-    low, high, t = rows
+    low, high, t = (each[:n_rows] for each in rows)
     smooth: Array = lines[low] * (1.0 - t)[:, None] + lines[high] * t[:, None]
     return smooth
 

@@ -24,8 +24,8 @@ _VARIANTS = 3
 """Pictures of one material and colour."""
 
 
-def _noise(rng: np.random.Generator, along: int, across: int) -> Array:
-    return draw_noise(rng, along, across, pixels=PIXELS)
+def _noise(rng: np.random.Generator, along: int, across: int, n_rows: int = PIXELS) -> Array:
+    return draw_noise(rng, along, across, pixels=PIXELS, n_rows=n_rows)
 
 
 def picture_file(draw: Callable[..., Array], rng: np.random.Generator, *args: Any, **options: Any) -> Path:
@@ -54,6 +54,10 @@ def _draw_png(draw: Callable[..., Array], variant: int, _pixels: int, args: Any,
     return buffer.getvalue()
 
 
+_GRAIN = ((0.5, 3, 24), (0.3, 6, 96), (0.2, 12, 200))
+"""Shares of the noise in the grain of a board, and its cells along and across a picture."""
+
+
 def draw_boards(rng: np.random.Generator, colour: Rgb, *, boards: int, contrast: float = 0.2, gap_px: int = 2) -> Array:
     """Draws boards along the picture, each with its own tone, grain and end joint."""
     height = PIXELS // boards
@@ -62,7 +66,7 @@ def draw_boards(rng: np.random.Generator, colour: Rgb, *, boards: int, contrast:
         rows = slice(board * height, PIXELS if board == boards - 1 else (board + 1) * height)
         count = rows.stop - rows.start
         tone = 1.0 + contrast * rng.uniform(-0.6, 0.6)
-        grain = _noise(rng, 3, 24)[:count] * 0.5 + _noise(rng, 6, 96)[:count] * 0.3 + _noise(rng, 12, 200)[:count] * 0.2
+        grain = sum(share * _noise(rng, *cells, count) for share, *cells in _GRAIN)
         shade = tone * (1.0 - 0.8 * contrast * (grain - 0.5))
         tint = 1.0 + rng.uniform(-0.03, 0.03) * np.array([0.5, 0.0, -1.0])  # warmer or colder, never green
         picture[rows] = shade[..., None] * np.array(colour) * tint
