@@ -66,7 +66,7 @@ def draw_boards(rng: np.random.Generator, colour: Rgb, *, boards: int, contrast:
         rows = slice(board * height, PIXELS if board == boards - 1 else (board + 1) * height)
         count = rows.stop - rows.start
         tone = 1.0 + contrast * rng.uniform(-0.6, 0.6)
-        grain = sum(share * _noise(rng, *cells, count) for share, *cells in _GRAIN)
+        grain: Any = sum(share * _noise(rng, along, across, count) for share, along, across in _GRAIN)
         shade = tone * (1.0 - 0.8 * contrast * (grain - 0.5))
         tint = 1.0 + rng.uniform(-0.03, 0.03) * np.array([0.5, 0.0, -1.0])  # warmer or colder, never green
         picture[rows] = shade[..., None] * np.array(colour) * tint
@@ -189,4 +189,10 @@ def _draw_houses(rng: np.random.Generator, sky: Array, up: Array) -> Array:
             pane = ((up * 30.0) % 1.0 < 0.55) & (((at - left) * 30 / PIXELS) % 1.0 < 0.5)[None, :]
             sky = np.where(house, wall * np.where(pane[..., None], 0.72, 1.0), sky)
             left += width
+    for axis in (0, 1):  # out of focus
+        sky = sum(np.roll(sky, shift, axis=axis) for shift in range(-_BLUR_PX, _BLUR_PX + 1)) / (2 * _BLUR_PX + 1)
     return sky
+
+
+_BLUR_PX = 5
+"""A window of a house is 9 pixels wide."""

@@ -34,6 +34,7 @@ typedef struct {
 } Shape;
 
 #define SKY_SIDE 65      /* rows of a map of the surroundings */
+#define WIDE 3           /* length of a texel of ShadowMap.wide in texels of the others */
 #define LINEAR_STEPS 4096 /* of Scene.levels */
 
 typedef struct {
@@ -62,6 +63,7 @@ typedef struct {
     double R[9], middle[3]; /* rows: right, down, towards the light; world frame [m] */
     double texel_m;
     float *kept, *now; /* (side, side) */
+    float* wide;       /* (side, side) of what stands still, WIDE times as far around: shadows at the ends of a room */
     Rect changed;      /* where they differ */
 } ShadowMap;
 

@@ -120,6 +120,7 @@ class _ShadowMap(ctypes.Structure):
         ("texel_m", _NUMBER),
         ("kept", _POINTER),
         ("now", _POINTER),
+        ("wide", _POINTER),
         ("changed", _Rect),
     ]
 
@@ -498,10 +499,10 @@ class _Shadows:
     """A shadow map: distances along the light of what stands still, and of everything."""
 
     def __init__(self, side: int) -> None:
-        self._distances: Array = np.empty((2, side, side), dtype=np.float32)
-        kept, now = (each.ctypes.data for each in self._distances)
+        self._distances: Array = np.empty((3, side, side), dtype=np.float32)
+        kept, now, wide = (each.ctypes.data for each in self._distances)
         texel_m = _SHADOW_SPAN_M / side
-        self.struct = _ShadowMap(side=side, middle=_SHADOW_MIDDLE_M, texel_m=texel_m, kept=kept, now=now)
+        self.struct = _ShadowMap(side=side, middle=_SHADOW_MIDDLE_M, texel_m=texel_m, kept=kept, now=now, wide=wide)
         self._drawn: tuple[int, int] | None = None
 
     def draw(self, scene: _Scene, axes: Array, generation: int, n_moves: int) -> None:
