@@ -13,6 +13,7 @@ from unlatch.objects.procedural import mesh_makers
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.objects.procedural.dressing import coplanar_faces, dress
 from unlatch.objects.procedural.item_looks import LOOKS, draw_look
+from unlatch.objects.procedural.links import LinkBuilder
 from unlatch.objects.procedural.prints import Print
 from unlatch.objects.procedural.round_surfaces import round_surfaces
 from unlatch.simcore.geometry import Pose
@@ -112,6 +113,25 @@ def test_staves_that_touch_are_drawn_as_a_tube_and_ridges_that_stand_apart_as_th
     assert (radii.min(), radii.max()) == pytest.approx((0.096, 0.1), abs=1e-5)
     assert round_surfaces(staves(24, 0.01), size_m=(0.3, 0.3), sides=32) == []
     assert round_surfaces(stacked((0.02, 0.03)), size_m=(0.3, 0.3), sides=32) == []
+
+
+@pytest.mark.parametrize(("turn", "corners"), [(np.pi, 7), (2.0 * np.pi, 17)], ids=["bend", "ring"])
+def test_rods_that_meet_are_drawn_as_one_bent_rod_without_the_balls_between_them(turn, corners):
+    angles = np.linspace(0.0, turn, corners)
+    points = 0.07 * np.column_stack([np.cos(angles), np.zeros(corners), np.sin(angles)])
+    builder = LinkBuilder("body")
+    for number, (a, b) in enumerate(itertools.pairwise(points)):
+        builder.rod(f"bend_{number}", a, b, radius=0.008, rgba=(0.5, 0.5, 0.5, 1.0))
+        builder.sphere(f"joint_{number}", b, radius=0.008, rgba=(0.5, 0.5, 0.5, 1.0))
+    builder.sphere("knob", (0.2, 0.0, 0.0), radius=0.008, rgba=(0.5, 0.5, 0.5, 1.0))
+    shapes = builder.build(mass_kg=1.0).visuals
+    ((places, rod),) = round_surfaces(shapes, size_m=(0.3, 0.3), sides=32)
+    assert len(places) == len(shapes) - 1  # the knob stays
+    from_axis = np.hypot(np.hypot(rod.vertices[:, 0], rod.vertices[:, 2]) - 0.07, rod.vertices[:, 1])
+    assert np.abs(from_axis - 0.008).max() < 0.0025
+    outward = rod.vertices - 0.07 * rod.vertices * [1, 0, 1] / np.hypot(*rod.vertices[:, ::2].T)[:, None]
+    assert np.all((outward * rod.normals).sum(axis=1) > 0.0)
+    assert round_surfaces(shapes[:1], size_m=(0.3, 0.3), sides=32) == []
 
 
 def overlaps(pieces):

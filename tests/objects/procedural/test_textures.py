@@ -48,8 +48,8 @@ PICTURES = {
 }
 OBJECTS = {
     ("drawer", 4): "a392f99100e7589b",
-    ("hand_wheel", 0): "32434a3e9a2924b5",
-    ("pot", 5): "cf977cc0991e70b2",
+    ("hand_wheel", 0): "79b37f476a45061f",
+    ("pot", 5): "741157248d23f542",
     ("carton", 0): "64ce503aae9de54c",
     ("mug", 0): "76e62b349fb9faea",
     ("cereal_box", 1): "d0171536a260114b",
