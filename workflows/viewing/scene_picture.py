@@ -69,11 +69,12 @@ def whole_view(scene: EpisodeScene, *, aspect: float = 1.25) -> LookAtCamera:
         low, high = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
         points += [np.where(pick, high, low) for pick in np.ndindex(2, 2, 2)]
         points.append(np.array([low[0] - OPENING_M, (low[1] + high[1]) / 2, low[2]]))
-    # objects turn their front to the robot: over its right shoulder, front and hand are both seen. An open door with
-    # its hinge on that side would hide what is behind it. The right one of two arms would hide the object, and a torso
-    # between the arms hides it from behind
+    # objects turn their front to the robot: over its right shoulder, front and hand are both seen. The door of a thing
+    # on the floor is higher than the hand, and would hide it if its hinge is on that side. The right one of two arms
+    # would hide the object, and a torso between the arms hides it from behind
     x, y, z = _BEHIND_SHOULDER
-    looks_from = (x, -y, z) if _door_reach_m(scene, (x, -y, 0.0)) > 0.0 else (x, y, z)
+    hides = scene.stand is not None and _door_reach_m(scene, (x, -y, 0.0)) > 0.0
+    looks_from = (x, -y, z) if hides else (x, y, z)
     if len(arms) > 1:
         on_table = all(abs(foot[2]) < _ON_TABLE_M for foot in arms)
         looks_from = _BETWEEN_SHOULDERS if on_table else _RIGHT_SIDE
