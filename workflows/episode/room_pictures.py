@@ -49,8 +49,9 @@ def _draw_png(draw: Callable[..., Array], variant: int, _pixels: int, args: Any,
 
     picture = draw(stream(variant, f"visuals.scenery.{draw.__name__}"), *args, **dict(options))
     buffer = BytesIO()
-    levels = np.rint(255.0 * np.clip(picture, 0.0, 1.0)).astype(np.uint8)
-    Image.fromarray(levels).save(buffer, format="png", compress_level=1)
+    levels = np.clip(picture, 0.0, 1.0)
+    levels *= 255.0
+    Image.fromarray(np.rint(levels, out=levels).astype(np.uint8)).save(buffer, format="png", compress_level=1)
     return buffer.getvalue()
 
 
