@@ -393,9 +393,12 @@ static void draw_shape(Grid* grid, const View* view, const float* T, const Shape
 
 /* ---- shadow map ---- */
 
-enum { STANDS = 1, MOVES = 2 };
+enum { STANDS = 1, MOVES = 2, STAYS = 4 };
 
-static int chosen(const Shape* shape, int which) { return shape->moves ? which & MOVES : which & STANDS; }
+static int chosen(const Shape* shape, int which) {
+    if (which == STAYS) return shape->stays;
+    return shape->moves ? which & MOVES : which & STANDS;
+}
 
 static int draw_shadows(const Scene* scene, const ShadowMap* map, int which, float* distances, Rect* changed) {
     Grid grid = {map->side, map->side, 1.0, 0.0, distances, NULL, {0, 0, 0, 0}, make_corners(scene), NULL};
@@ -441,7 +444,7 @@ EXPORT int raster_keep_shadows(const Scene* scene, ShadowMap* map) {
     wide.texel_m *= WIDE;
     for (size_t i = 0; i < n; i++) map->kept[i] = map->wide[i] = -1e30f;
     if (scene->has_shadow && !draw_shadows(scene, map, STANDS, map->kept, &all)) return 0;
-    if (scene->has_shadow && !draw_shadows(scene, &wide, STANDS, map->wide, &all)) return 0;
+    if (scene->has_shadow && !draw_shadows(scene, &wide, STAYS, map->wide, &all)) return 0;
     memcpy(map->now, map->kept, n * sizeof *map->now);
     map->changed = (Rect){0, 0, 0, 0};
     return 1;

@@ -115,13 +115,21 @@ def test_a_shadow_lies_where_light_is_kept_off_and_nowhere_else(world):
 
 
 def test_things_at_the_end_of_a_room_cast_shadows(world):
-    """Beyond the shadow map of what a robot reaches, the wide one of what stands still counts."""
+    """Beyond the shadow map of what a robot reaches, the wide one of what never moves counts."""
     far = Pose.from_translation((3.4, 0.0, 0.0))
     world.add_box("floor", size_m=(2.0, 2.0, 0.1), T_world_box=far @ Pose.from_translation((0.0, 0.0, -0.05)))
     camera = Pose(DOWN.R, np.array([3.4, 0.0, 1.0]))
     bare = look(world, camera)
     world.add_box("roof", size_m=(0.2, 0.2, 0.02), T_world_box=far @ Pose.from_translation((0.0, 0.0, 1.2)))
-    assert bare[32, 32, 0] > look(world, camera)[32, 32, 0] + 30
+    roofed = look(world, camera)
+    assert bare[32, 32, 0] > roofed[32, 32, 0] + 30
+    # what may move casts none there, whether it has moved already or not
+    ball = world.add_sphere(
+        "ball", radius_m=0.1, T_world_sphere=far @ Pose.from_translation((0.2, 0.2, 1.2)), mass_kg=1.0
+    )
+    np.testing.assert_array_equal(look(world, camera), roofed)
+    ball.set_root_pose(far @ Pose.from_translation((-0.2, -0.2, 1.2)))
+    np.testing.assert_array_equal(look(world, camera), roofed)
 
 
 def test_a_wall_at_a_grazing_angle_darkens_without_a_pattern(world):
