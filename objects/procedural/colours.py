@@ -51,6 +51,9 @@ METALS: tuple[Colour, ...] = (CHROME, (0.66, 0.67, 0.69, 1.0), (0.16, 0.16, 0.17
 """Colours of metal: chrome, brushed steel, black, brass."""
 
 
+BOTTLES = palette("32 52 36", "46 28 14", "72 84 88", "90 90 88", "84 42 16", "55 14 16")
+"""Colours of bottles and jars: green and brown glass, clear, milk, juice, jam."""
+
 FINISH_OF_COLOUR: dict[Colour, Finish] = {
     **dict.fromkeys((colour for pair in WOODS for colour in pair), FINISHES["painted_wood"]),
     **dict.fromkeys(PLASTICS, FINISHES["plastic"]),
@@ -58,7 +61,7 @@ FINISH_OF_COLOUR: dict[Colour, Finish] = {
     **dict.fromkeys((*BODY_COLOURS, *APPLIANCES, LINING), FINISHES["enamel"]),
     **dict.fromkeys((*METALS, *HANDLE_COLOURS, CHROME, WIRE, BRASS), FINISHES["chrome"]),
     **dict.fromkeys(((0.12, 0.12, 0.13, 1.0), (0.16, 0.16, 0.17, 1.0), DARK, MARK), FINISHES["plastic"]),
-    **dict.fromkeys((GLASS, SHELF), FINISHES["glass"]),
+    **dict.fromkeys((GLASS, SHELF, *BOTTLES), FINISHES["glass"]),
     RUBBER: FINISHES["rubber"],
     DISPLAY: FINISHES["lamp"],
 }

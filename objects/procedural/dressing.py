@@ -14,6 +14,7 @@ from unlatch.objects.procedural.assembly import GeneratedObject
 from unlatch.objects.procedural.colours import DARK, FINISH_OF_COLOUR, GLASS, RUBBER, TextureKind
 from unlatch.objects.procedural.looks import INK, STEEL, WHITE, Piece, draw_colour, ink_on, vary
 from unlatch.objects.procedural.mesh_makers import bevelled_box, circle, lathe, slab
+from unlatch.objects.procedural.package_looks import BOTTLED, wrap_label
 from unlatch.objects.procedural.parameters import Colour, draw_one
 from unlatch.objects.procedural.prints import Print, draw_brand, draw_panel, draw_plate
 from unlatch.simcore.geometry import Array, Pose
@@ -25,6 +26,8 @@ _PLATED = (
     *("kitchen_dishwasher", "kitchen_oven", "tall_refrigerator"),
 )
 """Categories whose front has the name of a maker."""
+_ON_LABELS = ("label", "stripe", "thin_stripe")
+"""Shapes in whose place a printed label is drawn around a bottle."""
 _NOTED = ("refrigerator", "tall_refrigerator")
 """Categories with notes and magnets on their front."""
 _LEAST_M, _BEVEL_SHARE, _BEVEL_M = 0.006, 0.1, (0.0008, 0.0025)
@@ -76,7 +79,21 @@ def dress(made: GeneratedObject, rng: np.random.Generator) -> Dressing:
             pieces[name] += _fill_bin(bin_, above, rng)
     seen = dict.fromkeys(shape.rgba for found in shapes.values() for shape in found if shape.rgba is not None)
     colours = {colour: _vary_colour(colour, made.textures.get(colour), rng) for colour in seen}
+    for name, found in shapes.items():
+        labels = [shape for shape in found if shape.name == "label" and shape.kind is ShapeKind.cylinder]
+        pieces[name] += [_draw_wrapped(label, colours, rng) for label in labels]
+        if labels:
+            shapes[name] = [shape for shape in found if shape.name not in _ON_LABELS]
     return Dressing(shapes, pieces, colours, {c: FINISH_OF_COLOUR.get(c, Finish()) for c in seen}, _find_bevels(shapes))
+
+
+def _draw_wrapped(shape: Shape, colours: dict[Colour, Colour], rng: np.random.Generator) -> Piece:
+    """Draws the printed paper around a bottle."""
+    radius, height = shape.size
+    red, green, blue, _ = colours[shape.rgba] if shape.rgba else (*WHITE, 1.0)
+    label = wrap_label(BOTTLED, (red, green, blue), rng, draw_one(rng, ("250 G", "350 G", "0.5 L")), height=96)
+    sleeve = lathe([(radius, -height / 2), (radius, height / 2)], sides=32).moved(shape.T_link_shape)
+    return Piece(sleeve, WHITE, "cardboard", label)
 
 
 def _vary_colour(colour: Colour, texture: TextureKind | None, rng: np.random.Generator) -> Colour:

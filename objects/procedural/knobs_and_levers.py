@@ -18,6 +18,7 @@ from unlatch.objects.mechanisms import PressAndTurn, Spring
 from unlatch.objects.procedural.assembly import Assembly, ObjectGenerator, PartMotion, slide_motion
 from unlatch.objects.procedural.colours import (
     APPLIANCES,
+    BOTTLES,
     CHROME,
     DARK,
     METALS,
@@ -53,13 +54,11 @@ _RIDGES = 24
 _SHOULDERS = 10
 _HELD_M = 0.010
 """Depth of the grip below the top of the cap."""
-_BODIES = palette("32 52 36", "46 28 14", "72 84 88", "90 90 88", "84 42 16", "55 14 16")
-"""Green and brown glass, clear, milk, juice, jam."""
 _CAPS = palette("88 88 86", "16 36 68", "75 16 14", "84 66 26", "14 14 15")
 _LABELS = palette("95 94 89", "86 24 20", "20 42 62", "93 76 28", "24 46 30")
 _BOTTLE = {
     "kind": either("jar", "bottle", 0.4),
-    "colour": one_of(_BODIES),
+    "colour": one_of(BOTTLES),
     "label_colour": one_of(_LABELS),
     "cap_m": by("kind", {"jar": uniform(0.048, 0.058), "bottle": uniform(0.030, 0.042)}),  # diameter of the cap
     "radius_m": lambda rng, p: (

@@ -21,6 +21,7 @@ _CANNED = ("TOMATO SOUP", "SWEET CORN", "RED BEANS", "CHOPPED TOMATOES", "PEACHE
 _DRINKS = ("COLA", "LEMONADE", "ORANGE", "TONIC", "GINGER ALE", "ICED TEA", "CHERRY", "ENERGY")
 _BOXED = ("OAT FLAKES", "RICE PUFFS", "MUESLI", "CORN FLAKES", "PASTA", "BLACK TEA", "SPAGHETTI", "CRACKERS", "COCOA")
 _WATERS = ("STILL WATER", "SPARKLING", "SPRING WATER", "ICED TEA", "APPLE JUICE")
+BOTTLED = ("TOMATO SAUCE", "HONEY", "OLIVES", "SYRUP", "VINEGAR", "MUSTARD", "APPLE JUICE", "OLIVE OIL", "RED PESTO")
 _STYLES = ("block", "band", "round", "tall", "plain")
 
 
@@ -60,7 +61,7 @@ def draw_label(
     return label
 
 
-def _wrap_label(words: Sequence[str], tone: Rgb, rng: np.random.Generator, amount: str, *, height: int = 128) -> Print:
+def wrap_label(words: Sequence[str], tone: Rgb, rng: np.random.Generator, amount: str, *, height: int = 128) -> Print:
     """Draws a label that goes around: two fronts, and a back with small print and a bar code between them."""
     front = draw_label(words, tone, rng, width=112, height=height, amount=amount)
     label = Print(288, height, (0.0, 0.0, 0.0))
@@ -81,7 +82,7 @@ def draw_can(p: Any, tone: Rgb, rng: np.random.Generator) -> list[Piece]:
     family = draw_one(rng, ("drink", "food", "ribbed", "sleek"))
     if family in ("drink", "sleek"):
         neck, foot = (0.84, 0.10) if family == "drink" else (0.90, 0.07)
-        label = _wrap_label(_DRINKS, tone, rng, draw_one(rng, ("330 ML", "250 ML", "500 ML")))
+        label = wrap_label(_DRINKS, tone, rng, draw_one(rng, ("330 ML", "250 ML", "500 ML")))
         low: Profile = rounded(
             [(0.0, 0.004), (0.78 * r, 0.004), (0.80 * r, 0.0), (0.84 * r, 0.0), (r, 0.06 * h)], 0.002, 2
         )
@@ -94,7 +95,7 @@ def draw_can(p: Any, tone: Rgb, rng: np.random.Generator) -> list[Piece]:
             Piece(lathe(body), WHITE, "lacquer", label),
             Piece(join(lathe(top), tab.moved(Pose.from_translation((0.005, 0.0, h - 0.0048)))), metal, "brushed_metal"),
         ]
-    paper = _wrap_label(_CANNED, tone, rng, draw_one(rng, ("400 G", "425 G", "240 G")))
+    paper = wrap_label(_CANNED, tone, rng, draw_one(rng, ("400 G", "425 G", "240 G")))
     inset = 0.0012
     wall: Profile = [(r, 0.005), (r - inset, 0.006)]
     if family == "ribbed":
@@ -134,7 +135,7 @@ def draw_water_bottle(p: Any, tone: Rgb, rng: np.random.Generator) -> list[Piece
             lower += [(r, z - 0.004), (0.955 * r, z), (r, z + 0.004)]
     lower += [(r, a * body)]
     clear = mix(tone, WHITE, 0.35) if family != "glass" else mix(tone, (0.2, 0.35, 0.25), 0.5)
-    label = _wrap_label(
+    label = wrap_label(
         _WATERS, draw_colour(rng, (0.3, 0.9), (0.3, 0.9)), rng, draw_one(rng, ("0.5 L", "0.75 L", "1 L")), height=96
     )
     upper: Profile = rounded([(r, b * body), *end], 0.01, 3)

@@ -18,6 +18,7 @@ from unlatch.objects.procedural.item_looks import LOOKS, draw_look
 from unlatch.objects.procedural.looks import Piece
 from unlatch.objects.procedural.mesh_makers import TexturedMesh, bevelled_mesh, box_faces, join_textured
 from unlatch.objects.procedural.parameters import Colour
+from unlatch.objects.procedural.round_surfaces import round_surfaces
 from unlatch.objects.procedural.textures import Texture, draw_texture
 from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.rng import stream
@@ -99,6 +100,10 @@ def _draw_shapes(
         kind = "plain" if texture is None else texture.kind.value
         bevels = [dressing.bevels.get((link.name, shape.name), 0.0) for shape in shapes]
         meshes = [textured_mesh(shape, texture, rng, bevel_m=b) for shape, b in zip(shapes, bevels, strict=True)]
+        smooth = round_surfaces(shapes, size_m=(texture or _BLANK).size_m, sides=_SEGMENTS)
+        replaced = {place for places, _ in smooth for place in places}
+        meshes = [mesh for place, mesh in enumerate(meshes) if place not in replaced]
+        meshes += [surface for _, surface in smooth]
         drawn.append(
             files.add(
                 f"{link.name}_{kind}_{number}",

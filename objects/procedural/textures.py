@@ -123,13 +123,18 @@ def _stored_png(levels: Array, colour_type: int, extra: dict[bytes, bytes]) -> b
     )
 
 
-def draw_noise(rng: np.random.Generator, along: int, across: int, *, pixels: int = PIXELS) -> Array:
-    """Returns smooth noise (pixels, pixels) from 0 to 1 that repeats, with a number of cells along and across."""
+def draw_noise(
+    rng: np.random.Generator, along: int, across: int, *, pixels: int = PIXELS, n_rows: int | None = None
+) -> Array:
+    """Returns smooth noise (pixels, pixels) from 0 to 1 that repeats, with a number of cells along and across.
+
+    `n_rows` is how many of its rows are wanted; None: all.
+    """
     cells = rng.random((across, along))
     rows, columns = (_cell_weights(count, pixels) for count in (across, along))
     low, high, t = columns
     lines = cells[:, low] * (1.0 - t) + cells[:, high] * t  # (across, pixels)
-    low, high, t = rows
+    low, high, t = (each[:n_rows] for each in rows)
     smooth: Array = lines[low] * (1.0 - t)[:, None] + lines[high] * t[:, None]
     return smooth
 
@@ -157,8 +162,8 @@ def _draw_wood(rng: np.random.Generator) -> Array:
 
 
 def _draw_brushed(rng: np.random.Generator) -> Array:
-    """Draws scratches along the surface, fine ones on broad ones."""
-    return 0.5 * draw_noise(rng, 3, PIXELS) + 0.3 * draw_noise(rng, 2, 40) + 0.2 * draw_noise(rng, 2, 9)
+    """Draws scratches along the surface, fine ones on broader ones, which are longer: else a door looks like water."""
+    return 0.5 * draw_noise(rng, 3, PIXELS) + 0.35 * draw_noise(rng, 1, 60) + 0.15 * draw_noise(rng, 1, 20)
 
 
 def _draw_cardboard(rng: np.random.Generator) -> Array:
@@ -186,7 +191,7 @@ def _draw_speckled(rng: np.random.Generator, *, cells: int) -> Array:
 _RECIPES: dict[TextureKind, _Recipe] = {
     TextureKind.wood: _Recipe(_draw_wood, (0.50, 0.40, 0.32), (0.55, 0.85), (0.50, 0.16), loose=True),
     TextureKind.painted_wood: _Recipe(_draw_wood, (0.72, 0.72, 0.72), (0.25, 0.4), (0.50, 0.16), loose=True),
-    TextureKind.brushed_metal: _Recipe(_draw_brushed, (0.55, 0.55, 0.56), (0.3, 0.55), (0.30, 0.12)),
+    TextureKind.brushed_metal: _Recipe(_draw_brushed, (0.55, 0.55, 0.56), (0.2, 0.4), (0.30, 0.12)),
     TextureKind.hammered_metal: _Recipe(
         partial(_draw_speckled, cells=42), (0.45, 0.45, 0.45), (0.3, 0.5), (0.16, 0.16)
     ),

@@ -132,6 +132,16 @@ PAINTED = {
 """Colour of what is seen, by its label."""
 
 
+@pytest.mark.parametrize(("instance", "side"), [(1, -1.0), (2, 1.0)])
+def test_pictures_are_taken_from_the_side_to_which_a_door_uncovers_what_is_behind_it(instance, side):
+    cfg = load("open_tall_refrigerator", f"object.instance={instance}", "scenery=none")
+    with open_scene(cfg, 0, visuals=False) as scene:
+        points = scene.keypoints()
+        hinge, handle = points["door.base_contact_point"], points["door.articulated_object_head"]
+        assert np.sign(handle[1] - hinge[1]) == side  # the robot's left is +y
+        assert np.sign(scene.view.T_world_camera.p[1]) == side
+
+
 def pixels_of(cfg: CollectCfg) -> dict[str, np.ndarray]:
     """(n, 3) brightness, 0 to 255, of what is seen of every link and class by its label, at the start."""
     with open_scene(cfg, 0, renderer="software") as scene:

@@ -157,7 +157,7 @@ def build_kitchen(room: RoomBuilder) -> Light:
     plaster = Material(finish=FINISHES["plaster"], picture=picture_file(draw_mottled, rng, wall, contrast=0.03))
     shell.build(room, floor=floor, wall=plaster)
     if rng.random() < 0.35:
-        staves = picture_file(draw_boards, rng, draw_one(rng, _WOODS), boards=12, contrast=0.14, gap_px=1)
+        staves = picture_file(draw_boards, rng, draw_one(rng, _WOODS), boards=16, contrast=0.14, gap_px=0)
         top = Material(finish=Finish(0.4), picture=staves, tile_m=(1.2, 0.6))
     else:
         stone, vein = draw_one(rng, _STONES)
@@ -238,7 +238,8 @@ def _add_side_units(room: RoomBuilder, shell: Shell, front: Material, top: Mater
 def _add_open_shelves(room: RoomBuilder, shell: Shell) -> None:
     """Adds two boards with dishes on the wall at +x, in place of wall units."""
     rng, x1, niche = room.rng, shell.x_m[1], room.niche
-    board = Material(finish=FINISHES["wood"], picture=picture_file(draw_boards, rng, draw_one(rng, _WOODS), boards=4))
+    staves = picture_file(draw_boards, rng, draw_one(rng, _WOODS), boards=4, gap_px=0)
+    board = Material(finish=FINISHES["wood"], picture=staves)
     for z in (0.62, 0.98):
         runs = room.beside_niche(-1.3, 1.5, apart_m=0.05) if niche is not None and niche.is_tall else [(-1.3, 1.5)]
         start, end = runs[-1]
@@ -330,7 +331,8 @@ def _add_things(room: RoomBuilder, shell: Shell) -> None:
     rng, wall = room.rng, shell.x_m[1]
     room.profile(FURNITURE, STEEL, (wall - 0.32, 0.62, 0.006), [(0.0, 0.0), (0.1, 0.0), (0.105, 0.13), (0.0, 0.13)])
     room.cylinder(FURNITURE, BLACK, (wall - 0.32, 0.62, 0.136), (wall - 0.32, 0.62, 0.16), 0.015)
-    board = Material(finish=FINISHES["wood"], picture=picture_file(draw_boards, rng, _WOODS[0], boards=4))
+    staves = picture_file(draw_boards, rng, _WOODS[0], boards=4, gap_px=0)  # glued: neither gaps nor ends are seen
+    board = Material(finish=FINISHES["wood"], picture=staves)
     room.box(FURNITURE, board, (wall - 0.05, -0.72, 0.0), (wall - 0.02, -0.44, 0.38))
     for number in range(int(rng.integers(3, 6))):
         height = float(rng.uniform(0.12, 0.22))
@@ -352,7 +354,8 @@ WORKSHOP_FLOOR_Z_M = -0.86
 _PAINTS: tuple[Rgb, ...] = ((0.62, 0.15, 0.13), (0.16, 0.30, 0.45), (0.20, 0.36, 0.30), (0.75, 0.52, 0.12))
 """Colours of painted steel: red, blue, green, yellow."""
 _BENCHES: tuple[Rgb, ...] = ((0.72, 0.56, 0.38), (0.60, 0.44, 0.30))
-_BRICKS: tuple[Rgb, ...] = ((0.84, 0.83, 0.80), (0.58, 0.33, 0.26), (0.66, 0.66, 0.65))
+_BARE_BRICKS: Rgb = (0.58, 0.33, 0.26)
+_BRICKS: tuple[Rgb, ...] = ((0.84, 0.83, 0.80), _BARE_BRICKS, (0.66, 0.66, 0.65))
 """Colours of bricks: painted white, red, painted grey."""
 
 
@@ -362,7 +365,8 @@ def build_workshop(room: RoomBuilder) -> Light:
     shell, turned, mirror = _draw_shell(room, WORKSHOP_FLOOR_Z_M, 3.0, niche_y_m=-1.36)
     concrete = picture_file(draw_mottled, rng, (0.55, 0.55, 0.53), contrast=0.10)
     bricks = draw_one(rng, _BRICKS)
-    joints: Rgb = tuple(0.85 * value + 0.08 for value in bricks)  # type: ignore[assignment]
+    # painted walls have painted joints; mortar between bare bricks is light
+    joints: Rgb = (0.70, 0.67, 0.62) if bricks == _BARE_BRICKS else tuple(0.85 * value + 0.08 for value in bricks)  # type: ignore[assignment]
     wall = picture_file(draw_tiles, rng, bricks, joints, across=4, down=12, shift=True, variety=0.06)
     shell.build(
         room,
@@ -371,7 +375,7 @@ def build_workshop(room: RoomBuilder) -> Light:
         ceiling=Material((0.72, 0.73, 0.74), FINISHES["paint"]),
     )
     shell.add_ceiling_lamps(room, size_m=(1.3, 0.12), places=2)
-    staves = picture_file(draw_boards, rng, _BENCHES[int(rng.integers(2))], boards=10, contrast=0.16, gap_px=1)
+    staves = picture_file(draw_boards, rng, _BENCHES[int(rng.integers(2))], boards=16, contrast=0.16, gap_px=0)
     top = Material(finish=Finish(0.5), picture=staves, tile_m=(1.5, 0.75), turned=True)
     cover_table(room, top)
     paint = Material(draw_one(rng, _PAINTS), Finish(0.4))

@@ -24,8 +24,8 @@ _VARIANTS = 3
 """Pictures of one material and colour."""
 
 
-def _noise(rng: np.random.Generator, along: int, across: int) -> Array:
-    return draw_noise(rng, along, across, pixels=PIXELS)
+def _noise(rng: np.random.Generator, along: int, across: int, n_rows: int = PIXELS) -> Array:
+    return draw_noise(rng, along, across, pixels=PIXELS, n_rows=n_rows)
 
 
 def picture_file(draw: Callable[..., Array], rng: np.random.Generator, *args: Any, **options: Any) -> Path:
@@ -49,9 +49,14 @@ def _draw_png(draw: Callable[..., Array], variant: int, _pixels: int, args: Any,
 
     picture = draw(stream(variant, f"visuals.scenery.{draw.__name__}"), *args, **dict(options))
     buffer = BytesIO()
-    levels = np.rint(255.0 * np.clip(picture, 0.0, 1.0)).astype(np.uint8)
-    Image.fromarray(levels).save(buffer, format="png", compress_level=1)
+    levels = np.clip(picture, 0.0, 1.0)
+    levels *= 255.0
+    Image.fromarray(np.rint(levels, out=levels).astype(np.uint8)).save(buffer, format="png", compress_level=1)
     return buffer.getvalue()
+
+
+_GRAIN = ((0.5, 3, 24), (0.3, 6, 96), (0.2, 12, 200))
+"""Shares of the noise in the grain of a board, and its cells along and across a picture."""
 
 
 def draw_boards(rng: np.random.Generator, colour: Rgb, *, boards: int, contrast: float = 0.2, gap_px: int = 2) -> Array:
@@ -62,7 +67,7 @@ def draw_boards(rng: np.random.Generator, colour: Rgb, *, boards: int, contrast:
         rows = slice(board * height, PIXELS if board == boards - 1 else (board + 1) * height)
         count = rows.stop - rows.start
         tone = 1.0 + contrast * rng.uniform(-0.6, 0.6)
-        grain = _noise(rng, 3, 24)[:count] * 0.5 + _noise(rng, 6, 96)[:count] * 0.3 + _noise(rng, 12, 200)[:count] * 0.2
+        grain: Any = sum(share * _noise(rng, along, across, count) for share, along, across in _GRAIN)
         shade = tone * (1.0 - 0.8 * contrast * (grain - 0.5))
         tint = 1.0 + rng.uniform(-0.03, 0.03) * np.array([0.5, 0.0, -1.0])  # warmer or colder, never green
         picture[rows] = shade[..., None] * np.array(colour) * tint
@@ -105,10 +110,10 @@ def draw_mottled(
 def draw_stone(rng: np.random.Generator, colour: Rgb, vein: Rgb, *, specks: float) -> Array:
     """Draws polished stone: soft veins, and fine grains of a contrast of `specks`."""
     warp = 0.75 * _noise(rng, 2, 3) + 0.18 * _noise(rng, 7, 9) + 0.07 * _noise(rng, 29, 31)
-    veins = np.exp(-(((warp - 0.5) / 0.02) ** 2)) * np.clip(1.6 * _noise(rng, 4, 4) - 0.4, 0.0, 1.0)
+    veins = np.exp(-(((warp - 0.5) / 0.012) ** 2)) * np.clip(1.6 * _noise(rng, 4, 4) - 0.4, 0.0, 1.0)
     clouds = _noise(rng, 5, 5) * 0.6 + _noise(rng, 23, 23) * 0.4 - 0.5
     base = np.array(colour) * (1.0 + 0.10 * clouds[..., None])
-    picture = base + 0.4 * veins[..., None] * (np.array(vein) - base)
+    picture = base + 0.25 * veins[..., None] * (np.array(vein) - base)  # more looks like stains
     if specks > 0.0:
         grains = 0.5 * _noise(rng, 256, 256) + 0.5 * rng.random((PIXELS, PIXELS))
         picture = picture * (1.0 + specks * (grains - 0.5)[..., None])
@@ -185,4 +190,10 @@ def _draw_houses(rng: np.random.Generator, sky: Array, up: Array) -> Array:
             pane = ((up * 30.0) % 1.0 < 0.55) & (((at - left) * 30 / PIXELS) % 1.0 < 0.5)[None, :]
             sky = np.where(house, wall * np.where(pane[..., None], 0.72, 1.0), sky)
             left += width
+    for axis in (0, 1):  # out of focus
+        sky = sum(np.roll(sky, shift, axis=axis) for shift in range(-_BLUR_PX, _BLUR_PX + 1)) / (2 * _BLUR_PX + 1)
     return sky
+
+
+_BLUR_PX = 5
+"""A window of a house is 9 pixels wide."""

@@ -190,9 +190,13 @@ def find_stands(robot: Robot) -> list[tuple[Array, Array]]:
 
     An arm floats whose foot is above the table, with nothing of the robot below it.
     """
-    body, model = robot.body, read_urdf(model_path(robot.cfg))
+    body, links = robot.body, [arm.base_link for arm in robot.cfg.arms]
+    feet = [body.link_aabb(link)[:, 2] for link in links]
+    if all(low < high and low <= _FLOATS_M for low, high in feet):
+        return []  # the file of the robot is not looked at
+    model = read_urdf(model_path(robot.cfg))
     found: dict[tuple[float, ...], tuple[Array, Array]] = {}
-    for link in (arm.base_link for arm in robot.cfg.arms):
+    for link in links:
         boxes = [body.link_aabb(each) for each in (link, *(joint.parent for joint in model.joints_above(link)))]
         boxes = [box for box in boxes if np.all(box[0] < box[1])]  # a link without shapes has none
         if boxes and (lowest := min(boxes, key=lambda box: float(box[0, 2])))[0, 2] > _FLOATS_M:

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg
+from unlatch.objects.annotation import PartKind
 from unlatch.simcore.catalogs import AUTO, RENDERERS
 from unlatch.simcore.randomization.config import VisualDraw
 from unlatch.simcore.recording.data_set import DataSet
@@ -48,6 +49,8 @@ _BEHIND_SHOULDER, _BETWEEN_SHOULDERS, _RIGHT_SIDE = (-0.8, -0.88, 0.5), (-0.95, 
 _ON_TABLE_M = 0.05
 """Greatest height of an arm's foot above the table if it stands on it [m]."""
 _FOV_DEG = 40.0
+_SEEN_COSINE = 0.5
+"""A front is seen well from less than 60 degrees."""
 
 
 def whole_view(scene: EpisodeScene, *, aspect: float = 1.25) -> LookAtCamera:
@@ -66,13 +69,37 @@ def whole_view(scene: EpisodeScene, *, aspect: float = 1.25) -> LookAtCamera:
         low, high = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
         points += [np.where(pick, high, low) for pick in np.ndindex(2, 2, 2)]
         points.append(np.array([low[0] - OPENING_M, (low[1] + high[1]) / 2, low[2]]))
-    # objects turn their front to the robot: over its right shoulder, front and hand are both seen. The right one
-    # of two arms would hide the object, and a torso between the arms hides it from behind
-    looks_from = _BEHIND_SHOULDER
+    # objects turn their front to the robot: over its right shoulder, front and hand are both seen. The door of a thing
+    # on the floor is higher than the hand, and would hide it if its hinge is on that side. The right one of two arms
+    # would hide the object, and a torso between the arms hides it from behind
+    x, y, z = _BEHIND_SHOULDER
+    hides = scene.stand is not None and _door_reach_m(scene, (x, -y, 0.0)) > 0.0
+    looks_from = (x, -y, z) if hides else (x, y, z)
     if len(arms) > 1:
         on_table = all(abs(foot[2]) < _ON_TABLE_M for foot in arms)
         looks_from = _BETWEEN_SHOULDERS if on_table else _RIGHT_SIDE
     return framing_camera(points, looks_from, fov_deg=_FOV_DEG, aspect=aspect, margin=1.12)
+
+
+def _door_reach_m(scene: EpisodeScene, towards_left: Sequence[float]) -> float:
+    """Returns how far closed doors reach from their upright hinges to their handles, to the robot's left [m].
+
+    Doors whose front is hardly seen from the horizontal direction `towards_left` (3,) do not count.
+    """
+    reach, left = 0.0, np.array(towards_left) / np.linalg.norm(towards_left)
+    for item in scene.objects.values():
+        model, T_world_root = item.asset.model, item.body.root_pose()
+        for part in item.asset.articulation.parts.values():
+            T_link_handle = part.handle.T_link_handle
+            if part.kind is PartKind.hinge_vertical and T_link_handle is not None:
+                closed = {part.joint: part.openness.closed}
+                hinge = model.link_pose(model.joints[part.joint].child, closed).p
+                T_root_handle = model.link_pose(part.link, closed) @ T_link_handle
+                outward, across = (
+                    T_world_root.rotate(each) for each in (T_root_handle.R[:, 0], T_root_handle.p - hinge)
+                )
+                reach += float(across[1]) if outward @ left > _SEEN_COSINE else 0.0
+    return reach
 
 
 def make_picture_renderer(name: str = AUTO) -> Renderer:

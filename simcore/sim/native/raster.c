@@ -393,9 +393,12 @@ static void draw_shape(Grid* grid, const View* view, const float* T, const Shape
 
 /* ---- shadow map ---- */
 
-enum { STANDS = 1, MOVES = 2 };
+enum { STANDS = 1, MOVES = 2, STAYS = 4 };
 
-static int chosen(const Shape* shape, int which) { return shape->moves ? which & MOVES : which & STANDS; }
+static int chosen(const Shape* shape, int which) {
+    if (which == STAYS) return shape->stays;
+    return shape->moves ? which & MOVES : which & STANDS;
+}
 
 static int draw_shadows(const Scene* scene, const ShadowMap* map, int which, float* distances, Rect* changed) {
     Grid grid = {map->side, map->side, 1.0, 0.0, distances, NULL, {0, 0, 0, 0}, make_corners(scene), NULL};
@@ -437,8 +440,11 @@ static void copy_rows(void* to, const void* from, Rect rect, int width, size_t s
 EXPORT int raster_keep_shadows(const Scene* scene, ShadowMap* map) {
     const size_t n = (size_t)map->side * map->side;
     Rect all;
-    for (size_t i = 0; i < n; i++) map->kept[i] = -1e30f;
+    ShadowMap wide = *map;
+    wide.texel_m *= WIDE;
+    for (size_t i = 0; i < n; i++) map->kept[i] = map->wide[i] = -1e30f;
     if (scene->has_shadow && !draw_shadows(scene, map, STANDS, map->kept, &all)) return 0;
+    if (scene->has_shadow && !draw_shadows(scene, &wide, STAYS, map->wide, &all)) return 0;
     memcpy(map->now, map->kept, n * sizeof *map->now);
     map->changed = (Rect){0, 0, 0, 0};
     return 1;
@@ -457,18 +463,24 @@ static const float STEEPEST = 5.0f;        /* largest change of distance that is
 
 /* Returns the share of sun that reaches a facet: the mean over a square of 3 x 3 texels around it. */
 static float sun_share(const ShadowMap* map, const Facet* facet) {
-    const float x = facet->place[0] - 1.0f, y = facet->place[1] - 1.0f;
-    if (!(x >= 0.0f && y >= 0.0f && x < map->side - 4 && y < map->side - 4)) return 1.0f;
+    const float last = (float)map->side - 4.0f, middle = 0.5f * (map->side - 1);
+    float x = facet->place[0] - 1.0f, y = facet->place[1] - 1.0f, across_columns = facet->right, across_rows = facet->down;
+    const float* distances = map->now;
+    if (!(x >= 0.0f && y >= 0.0f && x < last && y < last)) {
+        x = (facet->place[0] - middle) / WIDE + middle - 1.0f, y = (facet->place[1] - middle) / WIDE + middle - 1.0f;
+        if (!(x >= 0.0f && y >= 0.0f && x < last && y < last)) return 1.0f;
+        across_columns *= WIDE, across_rows *= WIDE, distances = map->wide;
+    }
     const int i0 = (int)x, j0 = (int)y;
     const float right = x - i0, down = y - j0;
-    float start = facet->place[2] + BIAS_M + SLOPE_BIAS * (fabsf(facet->right) + fabsf(facet->down));
-    start -= facet->right * (1.0f + right) + facet->down * (1.0f + down);
-    const float* row = map->now + (size_t)j0 * map->side + i0;
-    const Four across = {1.0f - right, 1.0f, 1.0f, right};
-    Four limit = start + facet->right * (Four){0.0f, 1.0f, 2.0f, 3.0f}, lit = {0.0f, 0.0f, 0.0f, 0.0f};
-    for (int j = 0; j < 4; j++, limit += facet->down, row += map->side) {
+    float start = facet->place[2] + BIAS_M + SLOPE_BIAS * (fabsf(across_columns) + fabsf(across_rows));
+    start -= across_columns * (1.0f + right) + across_rows * (1.0f + down);
+    const float* row = distances + (size_t)j0 * map->side + i0;
+    const Four weights = {1.0f - right, 1.0f, 1.0f, right};
+    Four limit = start + across_columns * (Four){0.0f, 1.0f, 2.0f, 3.0f}, lit = {0.0f, 0.0f, 0.0f, 0.0f};
+    for (int j = 0; j < 4; j++, limit += across_rows, row += map->side) {
         const float below = j == 0 ? 1.0f - down : j == 3 ? down : 1.0f;
-        lit += chosen_of(load(row) <= limit, below * across);
+        lit += chosen_of(load(row) <= limit, below * weights);
     }
     return (lit[0] + lit[1] + lit[2] + lit[3]) * (1.0f / 9.0f);
 }
@@ -1012,6 +1024,10 @@ static int make_facets(Drawing* drawing, int column, int row, Facet* at) {
 static const float REACH_M = 0.14f; /* distance of the surfaces that darken a point */
 static const float LEAST_PX = 3.0f, MOST_PX = 90.0f, STRENGTH = 0.7f, DARKEST = 0.75f, BESIDE = 0.03f;
 
+typedef struct {
+    float right, down;
+} Slope;
+
 static int count_around(const View* view) { return view->is_fine ? N_AROUND : FEW_AROUND; }
 
 /* Whether a pixel looks around: in pictures that are not fine every other one, as on a chessboard. */
@@ -1058,15 +1074,28 @@ static float taken_light(const Drawing* drawing, int column, int row) {
     return least(sum * (2.0f * REACH_M / n_around * STRENGTH), 1.0f);
 }
 
-/* Returns the mean over a tile of what is taken, of the pixels that are about as far away as the one in its middle. */
+/* Returns the share by which the plane at a pixel comes nearer from a pixel to the next, along a row and a column. */
+static Slope slope_at(const View* view, size_t pixel, int column, int row) {
+    const float *normal = view->normals + 3 * pixel, x = normal[0] / (float)view->fx, y = normal[1] / (float)view->fy;
+    const float away = x * (column - (float)view->cx) + y * (row - (float)view->cy) + normal[2];
+    const float inverse = 1.0f / least(away, -0.01f); /* normals look towards the camera */
+    return (Slope){x * inverse, y * inverse};
+}
+
+/* Returns the mean over a tile of what is taken, of the pixels that are about as far away as the one in its middle, or
+ * as its plane: one that is seen at a grazing angle would have none of them, and show the grid of those that look. */
 static float smooth_taken(const View* view, int column, int row) {
-    const float depth = view->depth[(size_t)row * view->width + column];
+    const size_t pixel = (size_t)row * view->width + column;
+    const float depth = view->depth[pixel];
+    const Slope slope = slope_at(view, pixel, column, row);
     float total = 0.0f;
     int count = 0;
     for (int j = row - TILE / 2; j < row + TILE / 2; j++)
         for (int i = column - TILE / 2; i < column + TILE / 2; i++) {
             const size_t at = (size_t)clamp(j, 0, view->height - 1) * view->width + clamp(i, 0, view->width - 1);
-            if (looks(view, i, j) && fabsf(view->depth[at] - depth) < BESIDE * depth) total += view->taken[at], count++;
+            const float there = view->depth[at], nearer = 1.0f + slope.right * (i - column) + slope.down * (j - row);
+            const int beside = fabsf(there - depth) < BESIDE * depth || fabsf(there * nearer - depth) < BESIDE * depth;
+            if (looks(view, i, j) && beside) total += view->taken[at], count++;
         }
     return count ? least(total / count, DARKEST) : 0.0f;
 }
@@ -1084,13 +1113,20 @@ static void smooth_four(const View* view, int column, int row, float* smooth) {
     const Four depth = load(view->depth + row * wide + column), beside = BESIDE * depth;
     const FourWhole every = {-1, -1, -1, -1}, evens = {-1, 0, -1, 0};
     const FourWhole looking[2] = {view->is_fine ? every : evens, view->is_fine ? every : ~evens};
-    Four total = four(0.0f);
+    Four total = four(0.0f), right, down;
     FourWhole count = {0, 0, 0, 0};
+    for (int k = 0; k < 4; k++) {
+        const Slope slope = slope_at(view, (size_t)row * view->width + column + k, column + k, row);
+        right[k] = slope.right, down[k] = slope.down;
+    }
     for (int i = 0; i < TILE; i++) { /* sums by columns, which are added from left to right */
         Four sum = four(0.0f);
         for (int j = 0; j < TILE; j++) {
-            const Four apart = load(depths + j * wide + i) - depth;
-            const FourWhole used = (apart < beside) & (apart > -beside) & looking[(column + row + i + j) & 1];
+            const Four there = load(depths + j * wide + i), apart = there - depth;
+            const Four nearer = 1.0f + right * (float)(i - TILE / 2) + down * (float)(j - TILE / 2);
+            const Four off = there * nearer - depth;
+            const FourWhole is_near = ((apart < beside) & (apart > -beside)) | ((off < beside) & (off > -beside));
+            const FourWhole used = is_near & looking[(column + row + i + j) & 1];
             sum += chosen_of(used, load(taken + j * wide + i)), count -= used;
         }
         total += sum;

@@ -23,7 +23,8 @@ typedef struct {
     int32_t link_id;
     float low[3], high[3];   /* a box around it, in the frame of its link [m] */
     float colour[3], alpha;  /* linear */
-    float roughness, metalness, emission, unused;
+    float roughness, metalness, emission;
+    int32_t stays; /* whether it never moves: it is fixed to the world; other things may only stand still until now */
     const float *vertices, *normals, *uvs, *face_normals; /* (n, 3), uvs (n, 2) */
     const int32_t* faces;                                 /* (n, 3) */
     const float* shadow_vertices;
@@ -34,6 +35,7 @@ typedef struct {
 } Shape;
 
 #define SKY_SIDE 65      /* rows of a map of the surroundings */
+#define WIDE 3           /* length of a texel of ShadowMap.wide in texels of the others */
 #define LINEAR_STEPS 4096 /* of Scene.levels */
 
 typedef struct {
@@ -62,6 +64,7 @@ typedef struct {
     double R[9], middle[3]; /* rows: right, down, towards the light; world frame [m] */
     double texel_m;
     float *kept, *now; /* (side, side) */
+    float* wide;       /* (side, side) of what never moves, WIDE times as far around: shadows at the ends of a room */
     Rect changed;      /* where they differ */
 } ShadowMap;
 

@@ -76,7 +76,8 @@ _SHAPE = np.dtype(
         ("low", np.float32, 3),
         ("high", np.float32, 3),
         ("colour", np.float32, 3),
-        *((name, np.float32) for name in ("alpha", "roughness", "metalness", "emission", "unused")),
+        *((name, np.float32) for name in ("alpha", "roughness", "metalness", "emission")),
+        ("stays", np.int32),
         *((name, np.uintp) for name in _POINTERS),
     ],
     align=True,
@@ -120,6 +121,7 @@ class _ShadowMap(ctypes.Structure):
         ("texel_m", _NUMBER),
         ("kept", _POINTER),
         ("now", _POINTER),
+        ("wide", _POINTER),
         ("changed", _Rect),
     ]
 
@@ -393,7 +395,7 @@ class _DrawnScene:
             finish.roughness,
             finish.metalness,
             finish.emission,
-            0.0,
+            link.body.fixed and link.name in link.body.mounted_links,
             *(arrays[name].ctypes.data for name in _ARRAYS),
             shadow["vertices"].ctypes.data,
             shadow["faces"].ctypes.data,
@@ -498,10 +500,10 @@ class _Shadows:
     """A shadow map: distances along the light of what stands still, and of everything."""
 
     def __init__(self, side: int) -> None:
-        self._distances: Array = np.empty((2, side, side), dtype=np.float32)
-        kept, now = (each.ctypes.data for each in self._distances)
+        self._distances: Array = np.empty((3, side, side), dtype=np.float32)
+        kept, now, wide = (each.ctypes.data for each in self._distances)
         texel_m = _SHADOW_SPAN_M / side
-        self.struct = _ShadowMap(side=side, middle=_SHADOW_MIDDLE_M, texel_m=texel_m, kept=kept, now=now)
+        self.struct = _ShadowMap(side=side, middle=_SHADOW_MIDDLE_M, texel_m=texel_m, kept=kept, now=now, wide=wide)
         self._drawn: tuple[int, int] | None = None
 
     def draw(self, scene: _Scene, axes: Array, generation: int, n_moves: int) -> None:

@@ -13,7 +13,9 @@ from unlatch.objects.procedural import mesh_makers
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.objects.procedural.dressing import coplanar_faces, dress
 from unlatch.objects.procedural.item_looks import LOOKS, draw_look
+from unlatch.objects.procedural.links import LinkBuilder
 from unlatch.objects.procedural.prints import Print
+from unlatch.objects.procedural.round_surfaces import round_surfaces
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.rng import stream
 from unlatch.simcore.urdf.model import Shape, ShapeKind
@@ -77,6 +79,59 @@ def test_a_face_in_the_plane_of_another_is_found():
     lid = Shape(ShapeKind.cylinder, (0.05, 0.01), Pose.from_translation((0.0, 0.0, 0.005)), "lid", blue)
     assert coplanar_faces([board, lid]) == [(1, 0, 2, 1)]
     assert overlaps([mesh_makers.bevelled_box((0, 0, 0), (1, 1, 1), 0.0).corners] * 2)
+
+
+def stacked(radii, name="slice"):
+    places = (Pose.from_translation((0.0, 0.0, 0.005 + 0.01 * k)) for k in range(len(radii)))
+    return [
+        Shape(ShapeKind.cylinder, (radius, 0.01), place, f"{name}_{k}")
+        for k, (radius, place) in enumerate(zip(radii, places, strict=True))
+    ]
+
+
+def staves(count, width):
+    poses = (Pose.from_rpy((0, 0, 0), (0, 0, 2 * np.pi * k / count)) for k in range(count))
+    size = (0.004, width, 0.1)
+    return [Shape(ShapeKind.box, size, T @ Pose.from_translation((0.098, 0, 0)), f"s_{k}") for k, T in enumerate(poses)]
+
+
+def test_discs_that_become_smaller_upwards_are_drawn_as_a_slope_between_them():
+    ((places, slope),) = round_surfaces(stacked((0.04, 0.03, 0.02)), size_m=(0.3, 0.3), sides=32)
+    assert places == [0, 1, 2]
+    radii = np.hypot(*slope.vertices[:, :2].T)
+    assert radii.max() == pytest.approx(0.04, abs=1e-5)
+    middle = np.abs(slope.vertices[:, 2] - 0.015) < 2e-3
+    assert np.all(np.abs(radii[middle] - 0.03) < 3e-3)  # a step would have 0.04 and 0.03 at one height
+    upright = np.abs(slope.normals[:, 2]) < 0.1
+    assert not np.any(upright & (slope.vertices[:, 2] > 0.01) & (slope.vertices[:, 2] < 0.02))
+
+
+def test_staves_that_touch_are_drawn_as_a_tube_and_ridges_that_stand_apart_as_they_are():
+    ((places, tube),) = round_surfaces(staves(24, 0.0262), size_m=(0.3, 0.3), sides=32)
+    assert len(places) == 24
+    radii = np.hypot(*tube.vertices[:, :2].T)
+    assert (radii.min(), radii.max()) == pytest.approx((0.096, 0.1), abs=1e-5)
+    assert round_surfaces(staves(24, 0.01), size_m=(0.3, 0.3), sides=32) == []
+    assert round_surfaces(stacked((0.02, 0.03)), size_m=(0.3, 0.3), sides=32) == []
+
+
+@pytest.mark.parametrize(("turn", "corners"), [(np.pi, 7), (2.0 * np.pi, 17)], ids=["bend", "ring"])
+def test_rods_that_meet_are_drawn_as_one_bent_rod_without_the_balls_between_them(turn, corners):
+    angles = np.linspace(0.0, turn, corners)
+    points = 0.07 * np.column_stack([np.cos(angles), np.zeros(corners), np.sin(angles)])
+    builder = LinkBuilder("body")
+    for number, (a, b) in enumerate(itertools.pairwise(points)):
+        builder.rod(f"bend_{number}", a, b, radius=0.008, rgba=(0.5, 0.5, 0.5, 1.0))
+        builder.sphere(f"joint_{number}", b, radius=0.008, rgba=(0.5, 0.5, 0.5, 1.0))
+    builder.sphere("knob", (0.2, 0.0, 0.0), radius=0.008, rgba=(0.5, 0.5, 0.5, 1.0))
+    shapes = builder.build(mass_kg=1.0).visuals
+    ((places, rod),) = round_surfaces(shapes, size_m=(0.3, 0.3), sides=32)
+    assert len(places) == len(shapes) - 1  # the knob stays
+    from_axis = np.hypot(np.hypot(rod.vertices[:, 0], rod.vertices[:, 2]) - 0.07, rod.vertices[:, 1])
+    assert np.abs(from_axis - 0.008).max() < 0.0025
+    outward = rod.vertices - 0.07 * rod.vertices * [1, 0, 1] / np.hypot(*rod.vertices[:, ::2].T)[:, None]
+    assert np.all((outward * rod.normals).sum(axis=1) > 0.0)
+    assert round_surfaces(shapes[:1], size_m=(0.3, 0.3), sides=32) == []
 
 
 def overlaps(pieces):

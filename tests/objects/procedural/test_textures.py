@@ -40,7 +40,7 @@ ALWAYS = {
 PICTURES = {
     "wood": "e6b0275136285dde",
     "painted_wood": "22c1165cbde8eb9f",
-    "brushed_metal": "fc6648dca7a6975f",
+    "brushed_metal": "d23db11db782e022",
     "hammered_metal": "03d5a42506b11db8",
     "cast_metal": "8b49d1bb5e31c8b4",
     "cardboard": "27f3a9828c6af1d0",
@@ -48,12 +48,12 @@ PICTURES = {
 }
 OBJECTS = {
     ("drawer", 4): "a392f99100e7589b",
-    ("hand_wheel", 0): "32434a3e9a2924b5",
-    ("pot", 5): "f63fa9269f3fa5fb",
+    ("hand_wheel", 0): "79b37f476a45061f",
+    ("pot", 5): "741157248d23f542",
     ("carton", 0): "64ce503aae9de54c",
     ("mug", 0): "76e62b349fb9faea",
     ("cereal_box", 1): "d0171536a260114b",
-    ("refrigerator", 0): "e1dba6fe7ded9fc4",
+    ("refrigerator", 0): "ae58ac1d8f431bb8",
 }
 SHAPES = {
     "box": Shape(ShapeKind.box, (0.3, 0.5, 0.02), Pose.from_rpy([0.1, -0.2, 0.3], [0.4, 0.2, -0.7])),

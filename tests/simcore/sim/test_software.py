@@ -114,6 +114,33 @@ def test_a_shadow_lies_where_light_is_kept_off_and_nowhere_else(world):
     np.testing.assert_array_equal(shadowed[2], bare[2])
 
 
+def test_things_at_the_end_of_a_room_cast_shadows(world):
+    """Beyond the shadow map of what a robot reaches, the wide one of what never moves counts."""
+    far = Pose.from_translation((3.4, 0.0, 0.0))
+    world.add_box("floor", size_m=(2.0, 2.0, 0.1), T_world_box=far @ Pose.from_translation((0.0, 0.0, -0.05)))
+    camera = Pose(DOWN.R, np.array([3.4, 0.0, 1.0]))
+    bare = look(world, camera)
+    world.add_box("roof", size_m=(0.2, 0.2, 0.02), T_world_box=far @ Pose.from_translation((0.0, 0.0, 1.2)))
+    roofed = look(world, camera)
+    assert bare[32, 32, 0] > roofed[32, 32, 0] + 30
+    # what may move casts none there, whether it has moved already or not
+    ball = world.add_sphere(
+        "ball", radius_m=0.1, T_world_sphere=far @ Pose.from_translation((0.2, 0.2, 1.2)), mass_kg=1.0
+    )
+    np.testing.assert_array_equal(look(world, camera), roofed)
+    ball.set_root_pose(far @ Pose.from_translation((-0.2, -0.2, 1.2)))
+    np.testing.assert_array_equal(look(world, camera), roofed)
+
+
+def test_a_wall_at_a_grazing_angle_darkens_without_a_pattern(world):
+    """Half of the pixels look for corners; where a pixel had none of them beside it, the darkening was a zigzag."""
+    world.add_box("wall", size_m=(2.0, 0.02, 2.0), T_world_box=Pose.from_translation((1.0, 0.01, 0.0)))
+    world.add_box("end", size_m=(0.02, 2.0, 2.0), T_world_box=Pose.from_translation((0.45, 0.0, 0.0)))
+    along_x = np.array([[0.0, 0.0, 1.0], [-1.0, 0.0, 0.0], [0.0, -1.0, 0.0]])
+    seen = look(world, Pose(along_x, np.array([0.1, -0.005, 0.0])))[32, :10, 0]  # the wall is 5 mm to the left
+    assert np.abs(np.diff(seen, 2)).max() <= 6  # it was 18
+
+
 def test_a_lit_surface_throws_no_shadow_on_itself(world):
     add_floor(world)
     world.add_sphere("ball", radius_m=0.15, T_world_sphere=Pose.from_translation((0.4, 0.0, 0.15)), mass_kg=1.0)
