@@ -121,6 +121,8 @@ class BulletCollisionChecker:
         self._robot: Body | None = None
         self._kinds: tuple[tuple[str, Path | None], ...] | None = None
         """Name and URDF of each obstacle; None if there are copies of links beside them."""
+        self._boxes: tuple[tuple[object, bytes], ...] = ()
+        """Size and pose of each box."""
         self._model: RobotModel | None = None
         self._obstacles: dict[str, Body] = {}
         self._acted_joint: tuple[Body, JointInfo] | None = None
@@ -175,8 +177,11 @@ class BulletCollisionChecker:
             free_object: Name of the obstacle that the hand may carry, see `carried_from`.
         """
         kinds = tuple((obstacle.name, obstacle.urdf_path) for obstacle in obstacles)
-        kept = self._keep_bodies(robot, kinds)
+        places = ((each.urdf_path, each.size_m, each.T_world_root.matrix.tobytes()) for each in obstacles)
+        boxes = tuple((size_m, place) for urdf_path, size_m, place in places if urdf_path is None)
+        kept = self._keep_bodies(robot, kinds, boxes)
         self._clear()
+        self._boxes = boxes
         self._ignored = tuple(ignored_substrings)
         self._model = robot
         self._robot = self._load_robot(robot, kept.get(_ROBOT))
@@ -221,10 +226,13 @@ class BulletCollisionChecker:
             [] if part is None else [part.rows[joint.name] for joint in self._part_joints],
         )
 
-    def _keep_bodies(self, robot: RobotModel, kinds: Sequence[tuple[str, Path | None]]) -> dict[str, Body]:
+    def _keep_bodies(
+        self, robot: RobotModel, kinds: Sequence[tuple[str, Path | None]], boxes: Sequence[tuple[object, bytes]]
+    ) -> dict[str, Body]:
         """Removes what the next scene does not keep; returns the rest by name.
 
-        The robot is kept if it is the same, and with it all that has a URDF, if these files are the same, too.
+        The robot is kept if it is the same, and with it all that has a URDF, if these files are the same, too; then
+        also the boxes, if none differs.
         """
         loaded = self._kinds
         if loaded is None or self._model is None or not robot.has_same_body(self._model) or self._loads == _KEPT_FOR:
@@ -232,7 +240,7 @@ class BulletCollisionChecker:
             self._loads = 0
         self._loads += 1
         for name, urdf_path in reversed((loaded or ()) if self._world.bodies else ()):
-            if urdf_path is None or kinds != loaded:
+            if kinds != loaded or (urdf_path is None and boxes != self._boxes):
                 # Bullet gives its number to the next body: the last one removed comes first
                 self._world.remove(name)
         return dict(self._world.bodies)
@@ -272,7 +280,9 @@ class BulletCollisionChecker:
             self._swept.update({number: (f"{label}/{name}", label) for number, name in copies.items()})
 
     def _load_obstacle(self, obstacle: ObstacleModel, kept: Body | None) -> None:
-        if obstacle.urdf_path is None:
+        if obstacle.urdf_path is None and kept is not None:
+            body = kept
+        elif obstacle.urdf_path is None:
             size = obstacle.size_m if obstacle.size_m is not None else (0.0, 0.0, 0.0)
             body = self._world.add_box(obstacle.name, size_m=size, T_world_box=obstacle.T_world_root)
             if self._robot is not None:

@@ -159,7 +159,9 @@ class TestKeptBodies:
         checker.deepest_collision(HOME)
         checker.load(replace(robot, home={**robot.home, ARM.joints[0]: 0.1}), [board(top=0.3)])
         checker.load(robot, [replace(board(top=0.3), name="other board")])
-        assert loaded.count("robot") == 1
+        assert (loaded.count("robot"), loaded.count("board"), loaded.count("other board")) == (1, 2, 1)
+        checker.load(robot, [replace(board(top=0.3), name="other board")])
+        assert loaded.count("other board") == 1
         checker.load(replace(robot, T_world_base=Pose.from_translation([0.0, 0.0, 0.1])), [board(top=0.3)])
         assert loaded.count("robot") == 2
         monkeypatch.setattr(collision, "_KEPT_FOR", 2)
