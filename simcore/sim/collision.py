@@ -128,6 +128,8 @@ class BulletCollisionChecker:
         self._acted_joint: tuple[Body, JointInfo] | None = None
         self._part_joints: list[JointInfo] = []
         """Joints that argument `s` of a query moves."""
+        self._set_to: tuple[float | None, ...] = ()
+        """Position of the part and opening of the last query; empty before the first."""
         self._positions_at: Callable[[float], Mapping[str, float]] | None = None
         self._allowed: frozenset[tuple[str, str]] = frozenset()
         self._ignored: tuple[str, ...] = ()
@@ -395,18 +397,9 @@ class BulletCollisionChecker:
             self._get_free().set_root_pose(T_world_carried)
         query = self._query
         query.q[:n] = q
-        if gripper is not None:
-            query.q[n:] = model.fingers(gripper)
-        query.struct.n_q = n if gripper is None else len(query.q)
-        query.struct.n_s = 0
-        if s is not None and self._part_joints:
-            moved = (float(s),) if self._positions_at is None else self._positions_at(float(s)).values()
-            # a part that is pushed past its limit stays at the limit
-            query.s[:] = [
-                min(max(position, joint.lower), joint.upper) if joint.lower < joint.upper else position
-                for joint, position in zip(self._part_joints, moved, strict=True)
-            ]
-            query.struct.n_s = len(query.s)
+        if (s, gripper) != self._set_to:
+            self._set_to = s, gripper
+            self._set_part_and_fingers(s, gripper)
         query.struct.distance = -1.0 if clearance_m is None else clearance_m
         limit = self.clearance_m if clearance_m is None else clearance_m
         worst: LinkCollision | None = None
@@ -431,6 +424,22 @@ class BulletCollisionChecker:
                     hit = (f"{body.name} in the hand", other.label(point[4]))
                     return LinkCollision(*hit, float(point[8]), tuple(point[5]))
         return None
+
+    def _set_part_and_fingers(self, s: float | None, gripper: float | None) -> None:
+        """Sets the joints of the next queries beside those of the arm."""
+        _, model = self._get_loaded()
+        query, n = self._query, len(model.arm_joints)
+        if gripper is not None:
+            query.q[n:] = model.fingers(gripper)
+        query.struct.n_q = n if gripper is None else len(query.q)
+        query.struct.n_s = 0 if s is None else len(query.s)
+        if s is not None and self._part_joints:
+            moved = (float(s),) if self._positions_at is None else self._positions_at(float(s)).values()
+            # a part that is pushed past its limit stays at the limit
+            query.s[:] = [
+                min(max(position, joint.lower), joint.upper) if joint.lower < joint.upper else position
+                for joint, position in zip(self._part_joints, moved, strict=True)
+            ]
 
     def _is_mount(self, point: tuple[Any, ...]) -> bool:
         """Whether a point is the distance of a link fixed to the root from a body without joints, its table."""
