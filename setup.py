@@ -14,7 +14,7 @@ DIGEST = hashlib.sha256(b"".join(path.read_bytes() for path in SOURCES)).hexdige
 """Compiled into the library, so that one that is older than its sources is noticed."""
 CORE = Extension(
     "unlatch.simcore.sim.native._core",
-    sources=[f"{NATIVE}/core.c", f"{NATIVE}/raster.c", f"{NATIVE}/timing.c"],
+    sources=[f"{NATIVE}/{name}.c" for name in ("core", "raster", "starts", "timing")],
     depends=[f"{NATIVE}/{name}.h" for name in ("bullet", "core", "raster")],
     extra_compile_args=[
         "-std=c99",

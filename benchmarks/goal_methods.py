@@ -111,7 +111,7 @@ def method(common: Mapping[str, Any], name: str, starts: int) -> goals.Solve:
             nearness=near,
         )
         library = start_library_of(arm)
-        score = 10.0 * library.misfit(rows) + ((library.q - arm.q_home) ** 2) @ near.weights
+        score = library.score(rows, arm.q_home, near.weights)
         first = np.vstack([arm.q_home, library.pick(score, count=starts - 1)]) if starts > 1 else arm.q_home[None]
         best: tuple[Array | None, float] = (None, float("inf"))
         for start in first:

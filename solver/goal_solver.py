@@ -166,7 +166,7 @@ class GoalSolver:
         arm = self.arm
         program = program_of(arm.kinematics, rows, pose=True)
         library = start_library_of(self.arm)
-        score = 10.0 * library.misfit(rows) + _REFERENCE_WEIGHT * ((library.q - q_reference) ** 2).sum(axis=1)
+        score = library.score(rows, q_reference, np.full(arm.n_q, _REFERENCE_WEIGHT))
         first = library.starts(score, q_reference, count=starts, wave=wave)
         schedules = np.broadcast_to(np.array(RESTORE), (starts, len(RESTORE), 4))
         # each start is its own reference, so that the goals differ

@@ -177,27 +177,28 @@ class Kinematics:
 
     def fk_batch(self, q: Array) -> tuple[Array, Array]:
         """Returns (B, 3, 3) rotations and (B, 3) positions [m] of the tip, base frame, at joints q (B, n_q)."""
-        R, p, _, _ = self.sweep(np.asarray(q, dtype=float))
-        return R, p
+        return self._follow_chain(np.asarray(q, dtype=float), None)
 
     def sweep(self, q: Array) -> tuple[Array, Array, Array, Array]:
         """Returns the two results of `fk_batch`, then unit axes and origins [m] of the joints, (n_q, B, 3) each."""
-        count = q.shape[0]
+        joints = np.empty((2, self.n_q, q.shape[0], 3))
+        return *self._follow_chain(q, joints), *joints
+
+    def _follow_chain(self, q: Array, joints: Array | None) -> tuple[Array, Array]:
+        """Returns the results of `fk_batch`; writes axes and origins of the joints into (2, n_q, B, 3) `joints`."""
         fixed, sine, cosine, moved = self._turns
         angles = q.T[:, :, None, None]  # (n_q, B, 1, 1)
         turns = fixed + np.sin(angles) * sine + (1.0 - np.cos(angles)) * cosine  # (n_q, B, 3, 3)
-        R = np.broadcast_to(np.eye(3), (count, 3, 3))
-        p = np.zeros((count, 3))
-        axes, origins = np.empty((self.n_q, count, 3)), np.empty((self.n_q, count, 3))
+        R, p = np.broadcast_to(np.eye(3), (q.shape[0], 3, 3)), np.zeros((q.shape[0], 3))
         for i, joint in enumerate(self.joints):
             offset_and_axis = R @ moved[i]  # (B, 3, 2)
             p = p + offset_and_axis[:, :, 0]
-            axes[i], origins[i] = offset_and_axis[:, :, 1], p
+            if joints is not None:
+                joints[:, i] = offset_and_axis[:, :, 1], p
             if joint.prismatic:
-                p = p + axes[i] * q[:, i, None]
+                p = p + offset_and_axis[:, :, 1] * q[:, i, None]
             R = R @ turns[i]
-        p = p + R @ self.T_last_tip[:3, 3]
-        return R @ self.T_last_tip[:3, :3], p, axes, origins
+        return R @ self.T_last_tip[:3, :3], p + R @ self.T_last_tip[:3, 3]
 
     @cached_property
     def _turns(self) -> tuple[Array, Array, Array, Array]:

@@ -96,14 +96,10 @@ class _Problem:
         )
         return cls(rows, q_reference, nearness, program, parameters, scale)
 
-    def score(self, library: StartLibrary) -> Array:
-        """Returns the (size,) score of each configuration of the library; lower is better."""
-        away = library.q - self.q_reference
-        return 10.0 * library.misfit(self.rows) + (away * away) @ self.nearness.weights
-
     def run_wave(self, library: StartLibrary, wave: int) -> tuple[Array, Array, Array]:
         """Returns (B, n) ends of the penalty steps, (B,) their costs and (B,) violations."""
-        first = library.starts(self.score(library), self.q_reference, count=STARTS, wave=wave)
+        score = library.score(self.rows, self.q_reference, self.nearness.weights)
+        first = library.starts(score, self.q_reference, count=STARTS, wave=wave)
         if wave > 0:
             first = self.descend(first, (RESTORE,))[0]
         return self.descend(first, (_FAST,) if wave > 0 else (_SLOW, _FAST))
@@ -115,10 +111,10 @@ class _Problem:
     def finish(self, q: Array, cost: Array, violation: Array) -> tuple[Array, float] | None:
         """Returns the best refined end and its cost, or None."""
         rank = np.where(np.isfinite(cost + violation), cost + _VIOLATION_PRICE * violation, np.inf)
+        is_apart = (np.abs(q[:, None] - q).max(axis=2) > _DISTINCT_END_RAD).tolist()
         chosen: list[int] = []
         for i in np.argsort(rank, kind="stable").tolist():
-            nearest_rad = float(np.abs(q[chosen] - q[i]).max(axis=1).min(initial=math.inf))
-            if math.isfinite(rank[i]) and nearest_rad > _DISTINCT_END_RAD:
+            if math.isfinite(rank[i]) and all(is_apart[i][other] for other in chosen):
                 chosen.append(i)
             if len(chosen) == sum(_GROUPS):
                 break

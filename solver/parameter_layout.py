@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -48,9 +47,9 @@ class RowCounts:
     @classmethod
     def of(cls, rows: Sequence[Row]) -> RowCounts:
         """Returns the counts of a list of rows."""
-        counts = Counter(_kind_of_row(row) for row in rows)
-        expressions = tuple(row.kind for row in _sorted_expressions(rows))
-        return cls(counts["points"], counts["cones"], counts["angles"], counts["planes"], expressions)
+        kinds = [_kind_of_row(row) for row in rows]
+        points, cones, angles, planes = map(kinds.count, _ENDS)
+        return cls(points, cones, angles, planes, tuple(row.kind for row in _sorted_expressions(rows)))
 
     def rounded(self) -> RowCounts:
         """Returns counts with room for these. Rounding up keeps the number of programs to compile small."""
@@ -186,9 +185,9 @@ class ParameterLayout:
             row if isinstance(row, AxisRow) or row.weight is None else replace(row, weight=cost_scale * row.weight)
             for row in rows
         ]
-        parts = []
+        parts, kinds = [], [_kind_of_row(row) for row in rows]
         for kind, ends in _ENDS.items():
-            packed = [_pack_row(row, tighten) for row in rows if _kind_of_row(row) == kind]
+            packed = [_pack_row(row, tighten) for row, its in zip(rows, kinds, strict=True) if its == kind]
             parts += [*packed, *[np.zeros(ends[-1])] * (getattr(self.row_counts, kind) - len(packed))]
         parts += [_pack_row(row, tighten) for row in _sorted_expressions(rows)]
         inset = 1e-6 * np.array([[1.0], [-1.0]])
@@ -207,7 +206,7 @@ def _kind_of_row(row: Row) -> str:
     """Returns the field of `RowCounts` that counts a row."""
     if isinstance(row, AxisRow):
         return "cones" if is_cone(row) else "angles"
-    return {PointRow: "points", PlaneRow: "planes", ExpressionRow: "expressions"}[type(row)]
+    return "points" if isinstance(row, PointRow) else "planes" if isinstance(row, PlaneRow) else "expressions"
 
 
 def _sorted_expressions(rows: Sequence[Row]) -> list[ExpressionRow]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 from collections.abc import Sequence
+from functools import cache
+from typing import Any
 
 import numpy as np
 
-from unlatch.simcore.cache import LRUCache
+from unlatch.simcore.process import load_library
 from unlatch.solver.parameter_layout import POINT_WEIGHT, is_cone, unit_weight
 from unlatch.solver.scene import ArmModel, Array
 from unlatch.solver.term import AxisRow, ExpressionRow, PlaneRow, PointRow, Row
@@ -29,8 +32,10 @@ _POOL = 6
 """Number of configurations compared per pick."""
 _SPACING_RAD = 0.8
 """Smallest distance between two picked configurations (norm of the joint difference)."""
-_KEPT_VECTORS = 64
-"""Number of tool vectors whose base-frame directions are cached."""
+_MISFIT_WEIGHT = 10.0
+"""Weight of a squared violation [rad] in a score."""
+_POINT, _CONE_WITHIN, _CONE_BEYOND, _ANGLE, _PLANE = range(5)
+"""Kinds of rows in `starts.c`."""
 _SEED = 20240
 """Fixed, so that the library is the same table in every run, independent of an episode."""
 
@@ -55,39 +60,26 @@ class StartLibrary:
         q = np.concatenate(kept)[:LIBRARY_SIZE]
         self.q = q if len(q) else arm.q_home[None].copy()
         self.R, self.p = arm.kinematics.fk_batch(self.q)
+        self.q, self.R, self.p = map(np.ascontiguousarray, (self.q, self.R, self.p))
         self._lower, self._upper = arm.q_lower, arm.q_upper
-        self._vectors: LRUCache[Array] = LRUCache(_KEPT_VECTORS)
 
-    def misfit(self, rows: Sequence[Row]) -> Array:
-        """Returns the (size,) sum of squared violations of rows at each configuration, 1 m counting as 4 rad."""
-        total = np.zeros(len(self.q))
+    def score(self, rows: Sequence[Row], q_reference: Array, weights: Array) -> Array:
+        """Returns the (size,) score of each configuration; lower is better.
+
+        It is ten times the sum of squared violations of rows, 1 m counting as 4 rad, and the squared distances from the
+        joints q_reference (n,) [rad] with weights (n,).
+        """
+        scores = np.zeros(len(self.q))
         for row in rows:
-            if isinstance(row, ExpressionRow):
-                if row.weight is None:
-                    h = row.kind.values(self.R, self.p, row.numbers)
-                    total += unit_weight(row.unit) * (np.maximum(0.0, np.abs(h - row.wanted) - row.tolerance)) ** 2
-                continue
-            v = self._turned_vectors(row.x_ee)
-            if isinstance(row, AxisRow):
-                cosine = v @ row.target
-                if is_cone(row):  # 1 - cos is about half the square of the angle
-                    bound = math.cos(row.upper) if row.lower <= 1e-12 else math.cos(row.lower)
-                    total += 2.0 * np.maximum(0.0, bound - cosine if row.lower <= 1e-12 else cosine - bound)
-                else:
-                    out = np.maximum(cosine - math.cos(row.lower), math.cos(row.upper) - cosine)
-                    total += np.maximum(0.0, out) ** 2
-            elif isinstance(row, PointRow):
-                if row.weight is None:
-                    error = v + (self.p - row.target)
-                    total += POINT_WEIGHT * np.einsum("ij,ij->i", error, error)
-            elif isinstance(row, PlaneRow) and row.weight is None:
-                total += POINT_WEIGHT * ((v + self.p) @ row.normal - float(row.normal @ row.point)) ** 2
-        return total
-
-    def _turned_vectors(self, x: Array) -> Array:
-        """Returns the (size, 3) base-frame directions of a tool vector (3,), one for each configuration."""
-        key = np.asarray(x, dtype=float).tobytes()
-        return self._vectors.get(key, lambda: np.ascontiguousarray(self.R @ x))
+            if isinstance(row, ExpressionRow) and row.weight is None:
+                h = row.kind.values(self.R, self.p, row.numbers)
+                out = np.maximum(0.0, np.abs(h - row.wanted) - row.tolerance)
+                scores += _MISFIT_WEIGHT * unit_weight(row.unit) * out**2
+        numbers = np.array([_row_numbers(row) for row in rows if not isinstance(row, ExpressionRow)], dtype=float)
+        arrays = (self.q, self.R, self.p), (numbers, np.array(q_reference), np.array(weights), scores)
+        table, asked = ([array.ctypes.data for array in each] for each in arrays)
+        _core().starts_score(*self.q.shape, *table, len(numbers), *asked)
+        return scores
 
     def starts(self, score: Array, q_reference: Array, *, count: int, wave: int) -> Array:
         """Returns (count, n) starts [rad]: q_reference (n,), clipped to the limits, then configurations of low score.
@@ -96,30 +88,43 @@ class StartLibrary:
         the count, so that the compiled map always has the same size.
         """
         picked = self.pick(score, count=(count - 1) * (wave + 1))[(count - 1) * wave :]
-        filled = np.vstack([np.clip(q_reference, self._lower, self._upper)[None], picked])
-        return np.vstack([filled, np.repeat(filled[-1:], count - len(filled), axis=0)])
+        starts = np.empty((count, len(q_reference)))
+        starts[0] = np.clip(q_reference, self._lower, self._upper)
+        starts[1 : 1 + len(picked)] = picked
+        starts[1 + len(picked) :] = starts[len(picked)]
+        return starts
 
     def pick(self, score: Array, *, count: int) -> Array:
         """Returns (<= count, n) configurations [rad] with the lowest score (size,), best first.
 
         Any two are at least 0.8 rad apart (norm of the joint difference).
         """
-        pool = min(len(score), _POOL * count)
-        order = np.argpartition(score, pool - 1)[:pool]
-        order = order[np.lexsort((order, score[order]))]
-        q = self.q[order]
-        squares = (q * q).sum(axis=1)
-        free: Array = np.ones(pool, dtype=bool)
-        picked: list[int] = []
-        while len(picked) < count:
-            index = int(free.argmax())
-            if not free[index]:
-                break
-            picked.append(index)
-            # only from the picked one: all distances of the pool, up to 2,300 squared, cost four times as much CPU time
-            free &= squares[index] + squares - 2.0 * (q @ q[index]) >= _SPACING_RAD**2
-            free[index] = False
-        return q[picked]
+        most = min(len(score), _POOL * count)
+        numbers: Array = np.empty(most + count, np.int32)
+        score, pool, picked = np.ascontiguousarray(score), numbers[:most], numbers[most:]
+        places = [array.ctypes.data for array in (self.q, score, pool, picked)]
+        found = _core().starts_pick(*self.q.shape, *places[:2], most, _SPACING_RAD, count, *places[2:])
+        return self.q[picked[:found]]
+
+
+def _row_numbers(row: AxisRow | PointRow | PlaneRow) -> list[float]:
+    """Returns the numbers of a row for `starts_score`; a cost has weight 0."""
+    if isinstance(row, AxisRow):
+        kind = _ANGLE if not is_cone(row) else _CONE_WITHIN if row.lower <= 1e-12 else _CONE_BEYOND
+        return [kind, *row.x_ee, *row.target, math.cos(row.upper), math.cos(row.lower), _MISFIT_WEIGHT]
+    weight = _MISFIT_WEIGHT * POINT_WEIGHT if row.weight is None else 0.0
+    if isinstance(row, PointRow):
+        return [_POINT, *row.x_ee, *row.target, 0.0, 0.0, weight]
+    return [_PLANE, *row.x_ee, *row.normal, float(row.normal @ row.point), 0.0, weight]
+
+
+@cache
+def _core() -> Any:
+    """Loads the compiled core."""
+    library, number, at = load_library(), ctypes.c_int32, ctypes.c_void_p
+    library.starts_score.argtypes = (number, number, at, at, at, number, at, at, at, at)
+    library.starts_pick.argtypes = (number, number, at, at, number, ctypes.c_double, number, at, at)
+    return library
 
 
 def start_library_of(arm: ArmModel) -> StartLibrary:

@@ -12,6 +12,7 @@ import numpy as np
 from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset, front_frame
 from unlatch.simcore.geometry import Pose
+from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.urdf.model import rigid_links
 from unlatch.tasks.task import RelationCfg, RelationKind
 
@@ -29,6 +30,8 @@ _REST_M = 0.002
 """Largest gap between the feet and the board below them."""
 _SKY_M = 3.0
 """Height of the space above an object that must be free for it to be `on` another one."""
+_THICKENED_M = 1e-3
+"""More than what a flat collider gains in thickness, see `unlatch.simcore.meshes.solids`."""
 _CARRIED = (RelationKind.inside, RelationKind.on)
 """Relations in which the other object carries the object."""
 
@@ -91,13 +94,18 @@ def swept_below(asset: ObjectAsset, part: Part, openings: Array, *, below_m: flo
 
     `openings` (N,) are those that the part passes [rad or m]; corners less than `below_m` lower do not count [m].
     """
+    model, closed = asset.model, asset.articulation.closed_positions()
+    poses = [model.link_pose(part.link, {**closed, part.joint: part.openness.position(float(o))}) for o in openings]
+    low_m = float(asset.bounds_obj[0, 2]) - below_m
+    shapes = model.links[part.link].collisions
+    points = np.concatenate([np.zeros((0, 3)), *(shape.T_link_shape @ shape_mesh(shape).vertices for shape in shapes)])
+    if all((points @ T.R[2] + T.p[2]).min(initial=np.inf) > low_m + _THICKENED_M for T in poses):
+        return np.zeros((0, 3))  # most parts: they need no hulls
     from unlatch.simcore.meshes.solids import Solids
 
-    solids, closed = Solids.from_urdf(asset.urdf_path), asset.articulation.closed_positions()
-    vertices, model = solids.vertices(part.link), solids.model
-    poses = (model.link_pose(part.link, {**closed, part.joint: part.openness.position(float(o))}) for o in openings)
+    vertices = Solids.from_urdf(asset.urdf_path).vertices(part.link)
     corners = np.concatenate([T_root_link @ vertices for T_root_link in poses])
-    return corners[corners[:, 2] < asset.bounds_obj[0, 2] - below_m]
+    return corners[corners[:, 2] < low_m]
 
 
 def find_free_place(

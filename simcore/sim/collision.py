@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import chain, combinations
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import pybullet as p
 from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Array, Pose
 from unlatch.simcore.sim.bodies import Body, JointInfo, moved_links
+from unlatch.simcore.sim.core import NearQuery
 from unlatch.simcore.sim.world import World, WorldCfg
 
 _ROBOT = "robot"
@@ -120,9 +121,15 @@ class BulletCollisionChecker:
         self._robot: Body | None = None
         self._kinds: tuple[tuple[str, Path | None], ...] | None = None
         """Name and URDF of each obstacle; None if there are copies of links beside them."""
+        self._boxes: tuple[tuple[object, bytes], ...] = ()
+        """Size and pose of each box."""
         self._model: RobotModel | None = None
         self._obstacles: dict[str, Body] = {}
         self._acted_joint: tuple[Body, JointInfo] | None = None
+        self._part_joints: list[JointInfo] = []
+        """Joints that argument `s` of a query moves."""
+        self._set_to: tuple[float | None, ...] = ()
+        """Position of the part and opening of the last query; empty before the first."""
         self._positions_at: Callable[[float], Mapping[str, float]] | None = None
         self._allowed: frozenset[tuple[str, str]] = frozenset()
         self._ignored: tuple[str, ...] = ()
@@ -172,14 +179,15 @@ class BulletCollisionChecker:
             free_object: Name of the obstacle that the hand may carry, see `carried_from`.
         """
         kinds = tuple((obstacle.name, obstacle.urdf_path) for obstacle in obstacles)
-        kept = self._keep_bodies(robot, kinds)
+        places = ((each.urdf_path, each.size_m, each.T_world_root.matrix.tobytes()) for each in obstacles)
+        boxes = tuple((size_m, place) for urdf_path, size_m, place in places if urdf_path is None)
+        kept = self._keep_bodies(robot, kinds, boxes)
         self._clear()
+        self._boxes = boxes
         self._ignored = tuple(ignored_substrings)
         self._model = robot
         self._robot = self._load_robot(robot, kept.get(_ROBOT))
         self._mounted = frozenset(self._robot.link_index(name) for name in self._robot.mounted_links)
-        self._arm_indices = [self._robot.joint(j).index for j in robot.arm_joints]
-        self._finger_indices = [self._robot.joint(j).index for j in robot.finger_joints]
         names = robot.arm_links
         self._own_links = None if names is None else frozenset(self._robot.link_index(name) for name in names)
         for obstacle in obstacles:
@@ -200,12 +208,33 @@ class BulletCollisionChecker:
             if self._acted_joint is not None:
                 collide_with_copies(self._acted_joint[0], sorted(link for _, link in self._moved))
 
+        self._query = self._make_query(self._robot, robot)
         self._kinds = None if concurrent_motions else kinds
 
-    def _keep_bodies(self, robot: RobotModel, kinds: Sequence[tuple[str, Path | None]]) -> dict[str, Body]:
+    def _make_query(self, robot: Body, model: RobotModel) -> NearQuery:
+        """Returns the query of the loaded scene, whose joints each call sets."""
+        bodies = self._obstacles.values()
+        self._still = frozenset(body.body_id for body in bodies if not body.joints)
+        part = None
+        if self._acted_joint is not None:
+            part, joint = self._acted_joint
+            moved = [joint.name] if self._positions_at is None else self._positions_at(0.0)
+            self._part_joints = [part.joint(name) for name in moved]
+        return NearQuery(
+            robot.state,
+            [robot.rows[name] for name in (*model.arm_joints, *model.finger_joints)],
+            [*(body.body_id for body in bodies), *self._swept],
+            None if part is None else part.state,
+            [] if part is None else [part.rows[joint.name] for joint in self._part_joints],
+        )
+
+    def _keep_bodies(
+        self, robot: RobotModel, kinds: Sequence[tuple[str, Path | None]], boxes: Sequence[tuple[object, bytes]]
+    ) -> dict[str, Body]:
         """Removes what the next scene does not keep; returns the rest by name.
 
-        The robot is kept if it is the same, and with it all that has a URDF, if these files are the same, too.
+        The robot is kept if it is the same, and with it all that has a URDF, if these files are the same, too; then
+        also the boxes, if none differs.
         """
         loaded = self._kinds
         if loaded is None or self._model is None or not robot.has_same_body(self._model) or self._loads == _KEPT_FOR:
@@ -213,7 +242,7 @@ class BulletCollisionChecker:
             self._loads = 0
         self._loads += 1
         for name, urdf_path in reversed((loaded or ()) if self._world.bodies else ()):
-            if urdf_path is None or kinds != loaded:
+            if kinds != loaded or (urdf_path is None and boxes != self._boxes):
                 # Bullet gives its number to the next body: the last one removed comes first
                 self._world.remove(name)
         return dict(self._world.bodies)
@@ -253,7 +282,9 @@ class BulletCollisionChecker:
             self._swept.update({number: (f"{label}/{name}", label) for number, name in copies.items()})
 
     def _load_obstacle(self, obstacle: ObstacleModel, kept: Body | None) -> None:
-        if obstacle.urdf_path is None:
+        if obstacle.urdf_path is None and kept is not None:
+            body = kept
+        elif obstacle.urdf_path is None:
             size = obstacle.size_m if obstacle.size_m is not None else (0.0, 0.0, 0.0)
             body = self._world.add_box(obstacle.name, size_m=size, T_world_box=obstacle.T_world_root)
             if self._robot is not None:
@@ -337,7 +368,7 @@ class BulletCollisionChecker:
         robot, model = self._get_loaded()
         if model.ee_link is None:
             raise WorldError("The model of the arm names no ee link, with which an object would move.")
-        self._set_joints(robot, model, q, None)
+        robot.set_joint_positions(model.arm_joints, q)
         return robot.link_pose(model.ee_link)
 
     def deepest_collision(
@@ -353,35 +384,29 @@ class BulletCollisionChecker:
                 measured. If not, only pairs with contact points of the engine count; small links get them about a
                 millimetre apart. The robot's own links must be `SELF_CLEARANCE_M` apart.
         """
-        robot, model = self._get_loaded()
+        _, model = self._get_loaded()
         self.queries += 1
-        client = self._world.client
-        self._set_joints(robot, model, q, gripper)
+        n = len(model.arm_joints)
+        if len(q) != n:
+            raise WorldError(f"The arm has {n} joints, got {len(q)} positions. Give one per joint.")
         if self._T_ee_carried is not None and model.ee_link is not None:
-            T_world_carried = robot.link_pose(model.ee_link) @ self._T_ee_carried
+            T_world_carried = self._ee_pose(q) @ self._T_ee_carried
             if self._max_tilt_rad is not None and _tilt_of(T_world_carried) > self._max_tilt_rad:
                 hit = (f"{self._get_free().name} in the hand", f"a tilt above {self._max_tilt_rad:.2f} rad")
                 return LinkCollision(*hit, 0.0, tuple(T_world_carried.p.tolist()))
             self._get_free().set_root_pose(T_world_carried)
-        if s is not None and self._acted_joint is not None:
-            body, joint = self._acted_joint
-            moved = {joint.name: float(s)} if self._positions_at is None else self._positions_at(float(s))
-            for each, position in ((body.joint(name), position) for name, position in moved.items()):
-                # a part that is pushed past its limit stays at the limit
-                stopped = min(max(position, each.lower), each.upper) if each.lower < each.upper else position
-                p.resetJointState(body.body_id, each.index, stopped, 0.0, physicsClientId=client)
-            body.forget_state()
-        p.performCollisionDetection(physicsClientId=client)
+        query = self._query
+        query.q[:n] = q
+        if (s, gripper) != self._set_to:
+            self._set_to = s, gripper
+            self._set_part_and_fingers(s, gripper)
+        query.struct.distance = -1.0 if clearance_m is None else clearance_m
         limit = self.clearance_m if clearance_m is None else clearance_m
         worst: LinkCollision | None = None
-        for point in chain(
-            p.getContactPoints(bodyA=robot.body_id, physicsClientId=client),
-            self._near_points(clearance_m) if clearance_m is not None else (),
-        ):
-            distance = point[8]
-            if distance >= self._required_clearance(point, limit):
+        for point in self._world.core.find_near(query):
+            if point[6] >= self._required_clearance(point, limit) or self._is_mount(point):
                 continue
-            if worst is None or distance < worst.distance_m:
+            if worst is None or point[6] < worst.distance_m:
                 worst = self._find_collision(point) or worst
         if worst is None and self._T_ee_carried is not None:
             worst = self._find_carried_collision(clearance_m)
@@ -400,34 +425,25 @@ class BulletCollisionChecker:
                     return LinkCollision(*hit, float(point[8]), tuple(point[5]))
         return None
 
-    def _set_joints(self, robot: Body, model: RobotModel, q: Array, gripper: float | None) -> None:
-        """Sets the arm's joints and the fingers in one call, since Bullet updates all links of the robot in each."""
-        indices, values = self._arm_indices, np.asarray(q, dtype=float).tolist()
-        if len(values) != len(indices):
-            raise WorldError(f"The arm has {len(indices)} joints, got {len(values)} positions. Give one per joint.")
+    def _set_part_and_fingers(self, s: float | None, gripper: float | None) -> None:
+        """Sets the joints of the next queries beside those of the arm."""
+        _, model = self._get_loaded()
+        query, n = self._query, len(model.arm_joints)
         if gripper is not None:
-            indices, values = [*indices, *self._finger_indices], [*values, *map(float, model.fingers(gripper))]
-        p.resetJointStatesMultiDof(
-            robot.body_id,
-            indices,
-            [[value] for value in values],
-            [[0.0]] * len(indices),
-            physicsClientId=self._world.client,
-        )
-        robot.forget_state()
+            query.q[n:] = model.fingers(gripper)
+        query.struct.n_q = n if gripper is None else len(query.q)
+        query.struct.n_s = 0 if s is None else len(query.s)
+        if s is not None and self._part_joints:
+            moved = (float(s),) if self._positions_at is None else self._positions_at(float(s)).values()
+            # a part that is pushed past its limit stays at the limit
+            query.s[:] = [
+                min(max(position, joint.lower), joint.upper) if joint.lower < joint.upper else position
+                for joint, position in zip(self._part_joints, moved, strict=True)
+            ]
 
-    def _near_points(self, distance_m: float) -> Iterator[tuple[Any, ...]]:
-        """Returns the closest points of the robot and of each body around it.
-
-        The root link is left out, and so are the links fixed to it next to bodies without joints: they stand on the
-        table.
-        """
-        robot, _ = self._get_loaded()
-        bodies = [(body.body_id, not body.joints) for body in self._obstacles.values()]
-        for other, is_fixed in (*bodies, *((copy, False) for copy in self._swept)):
-            for point in p.getClosestPoints(robot.body_id, other, distance_m, physicsClientId=self._world.client):
-                if point[3] >= 0 and not (is_fixed and point[3] in self._mounted):
-                    yield point
+    def _is_mount(self, point: tuple[Any, ...]) -> bool:
+        """Whether a point is the distance of a link fixed to the root from a body without joints, its table."""
+        return not point[4] and point[2] in self._mounted and point[1] in self._still
 
     def _find_part_collision(self) -> LinkCollision | None:
         """Returns where the moved part collides with another arm or with a part of another obstacle."""
@@ -445,14 +461,15 @@ class BulletCollisionChecker:
 
     def _required_clearance(self, point: tuple[Any, ...], limit: float) -> float:
         """Returns the clearance of a contact point's pair [m]; minus infinity for a pair without a moved link."""
-        within = point[1] == point[2]
+        body_a, body_b, link_a, link_b, *_ = point
+        within = body_a == body_b
         own = self._own_links
         if own is None or self._robot is None:
             return SELF_CLEARANCE_M if within else limit
-        if point[1] in self._swept or point[2] in self._swept:
+        if body_a in self._swept or body_b in self._swept:
             limit = max(limit, SWEPT_CLEARANCE_M)
         robot_id = self._robot.body_id
-        pair = ((point[1], point[3]), (point[2], point[4]))
+        pair = ((body_a, link_a), (body_b, link_b))
         mine = [link in own for body, link in pair if body == robot_id]
         if not any(mine):  # a moved part may touch a waiting arm
             return limit if any(each in self._moved for each in pair) else -math.inf
@@ -479,7 +496,7 @@ class BulletCollisionChecker:
     def _find_collision(self, point: tuple[Any, ...]) -> LinkCollision | None:
         """Returns the collision of a contact point, or None if its pair may touch."""
         robot, model = self._get_loaded()
-        body_a, body_b, link_a, link_b, where = point[1], point[2], point[3], point[4], point[5]
+        body_a, body_b, link_a, link_b, *_, distance_m, where = point
         if body_a != robot.body_id:
             body_a, body_b, link_a, link_b = body_b, body_a, link_b, link_a
         name_a = robot.link_names[link_a]
@@ -498,7 +515,7 @@ class BulletCollisionChecker:
                 return None
         if any(word in name_a or word in name_b for word in self._ignored):
             return None
-        return LinkCollision(name_a, name_b, float(point[8]), tuple(where))
+        return LinkCollision(name_a, name_b, distance_m, tuple(where))
 
 
 SWEPT_CLEARANCE_M = 0.01

@@ -71,6 +71,11 @@ FORCE_ROW = np.dtype(
     + [("normal_n", np.float64), ("force_n", np.float64, 3)]
 )
 """Forces between two links in one physics step: `ForceRow` of core.h."""
+NEAR_POINT = np.dtype(
+    [(name, np.int32) for name in ("body_a", "body_b", "link_a", "link_b", "is_contact", "unused")]
+    + [("distance_m", np.float64), ("place", np.float64, 3)]
+)
+"""A point at which two links touch or are near each other: `NearPoint` of core.h."""
 
 
 def _fields(**kinds: str) -> list[tuple[str, Any]]:
@@ -104,6 +109,14 @@ class _Contacts(ctypes.Structure):
     )
 
 
+class _NearQuery(ctypes.Structure):
+    _fields_ = [
+        *_fields(pointers="body part", ints="n_q n_s n_others unused"),
+        *_fields(pointers="rows part_rows q s others"),
+        ("distance", ctypes.c_double),
+    ]
+
+
 class _World(ctypes.Structure):
     _fields_ = [
         ("client", _POINTER),
@@ -111,6 +124,7 @@ class _World(ctypes.Structure):
         ("gravity", ctypes.c_double * 3),
         ("dt", ctypes.c_double),
         ("spent", ctypes.c_double * 4),
+        *_fields(pointers="near", ints="n_near most_near"),
     ]
 
 
@@ -133,13 +147,14 @@ def bound_library() -> Any:
         ("core_refresh_inertia", _POINTER, _POINTER, _POINTER, ctypes.c_double, ctypes.c_double),
         ("core_transmit", _POINTER),
         ("core_free_rows", _POINTER),
+        ("core_find_near", _POINTER, _POINTER),
         ("core_bind", ctypes.c_char_p),
         ("core_sizes", _POINTER),
         ("core_last_client",),
     ):
         getattr(library, name).argtypes = arguments
     library.core_last_client.restype = _POINTER
-    sizes: Array = np.zeros(10, dtype=np.int32)
+    sizes: Array = np.zeros(12, dtype=np.int32)
     library.core_sizes(sizes.ctypes.data)
     expected = [MECHANISM.itemsize, *map(ctypes.sizeof, (_Servo, _Body)), FORCE_ROW.itemsize]
     expected += [
@@ -149,6 +164,8 @@ def bound_library() -> Any:
         MAX_SERVO_JOINTS,
         MAX_VIEWS,
         GATE.itemsize,
+        NEAR_POINT.itemsize,
+        ctypes.sizeof(_NearQuery),
     ]
     missing = library.core_bind(p.__file__.encode())
     if missing or sizes.tolist() != expected:
@@ -268,6 +285,32 @@ class BodyState:
         kinds[row] = kinds[row] | what if on else kinds[row] & ~what
 
 
+class NearQuery:
+    """Asks `Core.find_near` for what a body is near to in a configuration of its joints, and of those of a part."""
+
+    def __init__(
+        self,
+        body: BodyState,
+        rows: Sequence[int],
+        others: Sequence[int],
+        part: BodyState | None = None,
+        part_rows: Sequence[int] = (),
+    ) -> None:
+        """Makes a query of some joints of a body, by their rows, and of some joints of the body of a part.
+
+        Distances are measured to `others`, by Bullet's numbers; those of the root link are left out.
+        """
+        self._bodies = body, part
+        self._numbers = [np.array(each, np.int32) for each in (rows, part_rows, others)]
+        self.q, self.s = np.zeros(len(rows)), np.zeros(len(part_rows))
+        """Positions of these joints, which the query sets, at rest [rad or m]."""
+        self.struct = _NearQuery(body=body.address, part=None if part is None else part.address, distance=-1.0)
+        self.struct.n_q, self.struct.n_s, self.struct.n_others = map(len, self._numbers)
+        self.struct.rows, self.struct.part_rows, self.struct.others = (each.ctypes.data for each in self._numbers)
+        self.struct.q, self.struct.s = self.q.ctypes.data, self.s.ctypes.data
+        self.address = ctypes.addressof(self.struct)
+
+
 class Core:
     """The physics loop of one Bullet client."""
 
@@ -381,14 +424,29 @@ class Core:
         n = self._struct.n_rows
         if not n:
             return np.zeros(0, dtype=FORCE_ROW)
-        memory = (ctypes.c_char * (n * FORCE_ROW.itemsize)).from_address(self._struct.rows)
-        return np.frombuffer(memory, dtype=FORCE_ROW)
+        return _view(self._struct.rows, n, FORCE_ROW)
+
+    def find_near(self, query: NearQuery) -> list[tuple[Any, ...]]:
+        """Sets the joints of a query and detects collisions.
+
+        Returns:
+            Rows of `NEAR_POINT`: contacts of the body and, with a distance, the points nearer than that to the others.
+        """
+        n = self._library.core_find_near(self._address, query.address)
+        if n < 0:
+            raise WorldError("Bullet does not report contacts. Close this World and open a new one.")
+        return _view(self._struct.near, n, NEAR_POINT).tolist() if n else []
 
     def measure(self, contacts: ContactTable) -> bool:
         """Measures the contacts of the kept steps; returns False if the table lacks one of them."""
         contacts.prepare(self.steps)
         answer = self._library.core_measure(self._address, contacts.address, contacts.sums.ctypes.data)
         return bool(answer != _UNKNOWN_CONTACT)
+
+
+def _view(address: int, n: int, dtype: np.dtype[Any]) -> Array:
+    """Returns n rows at an address of the core."""
+    return np.frombuffer((ctypes.c_char * (n * dtype.itemsize)).from_address(address), dtype=dtype)
 
 
 class ContactTable:

@@ -209,8 +209,9 @@ def rigid_shapes(model: UrdfModel, link: str) -> list[Shape]:
     """Returns the colliders of a link and of all links fixed to it; a link without colliders gives its visuals."""
     T_link_root = model.link_pose(link).inverse()
     return [
-        replace(shape, T_link_shape=T_link_root @ model.link_pose(name) @ shape.T_link_shape)
+        replace(shape, T_link_shape=T_link_fixed @ shape.T_link_shape)
         for name in rigid_links(model, link)
+        for T_link_fixed in (T_link_root @ model.link_pose(name),)
         for shape in model.links[name].collisions or model.links[name].visuals
     ]
 

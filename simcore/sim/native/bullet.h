@@ -78,6 +78,17 @@ struct b3PluginContext {
     F(Command, b3ApplyExternalForceCommandInit, (Client))                                                           \
     F(void, b3ApplyExternalForce, (Command, int, int, const double*, const double*, int))                           \
     F(Command, b3InitRequestContactPointInformation, (Client))                                                      \
-    F(void, b3GetContactPointInformation, (Client, struct b3ContactInformation*))
+    F(void, b3SetContactFilterBodyA, (Command, int))                                                                \
+    F(void, b3GetContactPointInformation, (Client, struct b3ContactInformation*))                                   \
+    F(Command, b3InitClosestDistanceQuery, (Client))                                                                \
+    F(void, b3SetClosestDistanceFilterBodyA, (Command, int))                                                        \
+    F(void, b3SetClosestDistanceFilterBodyB, (Command, int))                                                        \
+    F(void, b3SetClosestDistanceThreshold, (Command, double))                                                       \
+    F(Command, b3RequestCollisionInfoCommandInit, (Client, int))                                                    \
+    F(int, b3GetStatusAABB, (Status, int, double*, double*))                                                        \
+    F(Command, b3InitPerformCollisionDetectionCommand, (Client))                                                    \
+    F(Command, b3CreatePoseCommandInit, (Client, int))                                                              \
+    F(int, b3CreatePoseCommandSetQ, (Command, int, const double*, const int*))                                      \
+    F(int, b3CreatePoseCommandSetQdots, (Command, int, const double*, const int*))
 
 #endif

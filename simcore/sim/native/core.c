@@ -52,7 +52,8 @@ EXPORT const char* core_sources(void) { return SOURCES_SHA256; }
 /* Sizes of structures, and limits, that Python compares with its own. */
 EXPORT void core_sizes(int32_t* sizes) {
     const int32_t found[] = {sizeof(Mechanism), sizeof(Servo), sizeof(BodyState), sizeof(ForceRow), sizeof(Contacts),
-                             sizeof(CoreWorld), MAX_JOINTS, MAX_SERVO,         MAX_VIEWS,        sizeof(Gate)};
+                             sizeof(CoreWorld), MAX_JOINTS, MAX_SERVO,         MAX_VIEWS,        sizeof(Gate),
+                             sizeof(NearPoint),  sizeof(NearQuery)};
     memcpy(sizes, found, sizeof found);
 }
 
@@ -501,7 +502,9 @@ static int read_contacts(CoreWorld* world, int step) {
 
 EXPORT void core_free_rows(CoreWorld* world) {
     free(world->rows);
+    free(world->near);
     world->rows = NULL, world->n_rows = world->most_rows = 0;
+    world->near = NULL, world->n_near = world->most_near = 0;
 }
 
 /* Returns the contact that a row is of, or -1. */
@@ -561,6 +564,96 @@ EXPORT int core_measure(CoreWorld* world, Contacts* contacts, double* sums) {
         write_finger_forces(contacts, sums, contacts->finger_force + step * contacts->n_fingers);
     }
     return 0;
+}
+
+/* ---- clearance ---- */
+
+/* Sets joints of a body, at rest. */
+static int set_joints(const CoreWorld* world, BodyState* body, int n, const int32_t* rows, const double* positions) {
+    double q[MAX_COORDINATES] = {0.0}, dq[MAX_COORDINATES] = {0.0};
+    int has_q[MAX_COORDINATES] = {0}, has_dq[MAX_COORDINATES] = {0};
+    for (int i = 0; i < n; i++) {
+        int at = body->q_index[rows[i]];
+        q[at] = positions[i], has_q[at] = has_dq[body->u_index[rows[i]]] = 1;
+    }
+    Command command = b3CreatePoseCommandInit(world->client, body->id);
+    b3CreatePoseCommandSetQ(command, MAX_COORDINATES, q, has_q);
+    b3CreatePoseCommandSetQdots(command, MAX_COORDINATES, dq, has_dq);
+    body->is_known = 0;
+    return submit(world, command) ? 0 : BULLET_FAILED;
+}
+
+/* Adds the points that a query finds; closest points of the root link are left out. */
+static int add_points(CoreWorld* world, Command query, int is_contact) {
+    struct b3ContactInformation found;
+    if (!submit(world, query)) return BULLET_FAILED;
+    b3GetContactPointInformation(world->client, &found);
+    for (int k = 0; k < found.m_numContactPoints; k++) {
+        const struct b3ContactPointData* point = found.m_contactPointData + k;
+        const double* at = point->m_positionOnAInWS;
+        if (!is_contact && point->m_linkIndexA < 0) continue;
+        if (world->n_near == world->most_near) {
+            int most = world->most_near ? 2 * world->most_near : 64;
+            NearPoint* grown = realloc(world->near, most * sizeof *grown);
+            if (!grown) return NO_MEMORY;
+            world->near = grown, world->most_near = most;
+        }
+        world->near[world->n_near++] =
+            (NearPoint){point->m_bodyUniqueIdA, point->m_bodyUniqueIdB, point->m_linkIndexA, point->m_linkIndexB,
+                        is_contact, 0, point->m_contactDistance, {at[0], at[1], at[2]}};
+    }
+    return 0;
+}
+
+/* Reads the bounding boxes (MAX_LINKS, 2, 3) of the links of a body, with its root or without; returns their number. */
+static int read_boxes(const CoreWorld* world, int body, int with_root, double* boxes) {
+    Status status = submit(world, b3RequestCollisionInfoCommandInit(world->client, body));
+    int n = 0;
+    if (!status) return BULLET_FAILED;
+    for (int link = with_root ? -1 : 0; n < MAX_LINKS && b3GetStatusAABB(status, link, boxes + 6 * n, boxes + 6 * n + 3);
+         link++)
+        n += boxes[6 * n] <= boxes[6 * n + 3]; /* a link without colliders has none */
+    return n;
+}
+
+/* Whether any two boxes are nearer than a distance along every axis. */
+static int any_near(const double* boxes_a, int n_a, const double* boxes_b, int n_b, double distance) {
+    for (int i = 0; i < n_a; i++)
+        for (int j = 0; j < n_b; j++) {
+            const double *a = boxes_a + 6 * i, *b = boxes_b + 6 * j;
+            int apart = 0;
+            for (int k = 0; k < 3; k++) apart |= a[k] - b[k + 3] > distance || b[k] - a[k + 3] > distance;
+            if (!apart) return 1;
+        }
+    return 0;
+}
+
+/* Sets joints and finds the contacts of a body and, if the distance is not negative, the points at which it is nearer
+ * to the `others` than that. Bullet measures the distances between all links of two bodies, so pairs of bodies are left
+ * out whose boxes are farther apart. Returns the number of points. */
+EXPORT int core_find_near(CoreWorld* world, const NearQuery* asked) {
+    double own[6 * MAX_LINKS], theirs[6 * MAX_LINKS];
+    int error, n_own = 0, body = asked->body->id;
+    world->n_near = 0;
+    if ((error = set_joints(world, asked->body, asked->n_q, asked->rows, asked->q)) < 0) return error;
+    if (asked->n_s && (error = set_joints(world, asked->part, asked->n_s, asked->part_rows, asked->s)) < 0) return error;
+    if (!submit(world, b3InitPerformCollisionDetectionCommand(world->client))) return BULLET_FAILED;
+    Command query = b3InitRequestContactPointInformation(world->client);
+    b3SetContactFilterBodyA(query, body);
+    if ((error = add_points(world, query, 1)) < 0) return error;
+    if (asked->distance < 0.0) return world->n_near;
+    if ((n_own = read_boxes(world, body, 0, own)) < 0) return n_own;
+    for (int k = 0; k < asked->n_others; k++) {
+        int n = read_boxes(world, asked->others[k], 1, theirs);
+        if (n < 0) return n;
+        if (!any_near(own, n_own, theirs, n, asked->distance)) continue;
+        query = b3InitClosestDistanceQuery(world->client);
+        b3SetClosestDistanceFilterBodyA(query, body);
+        b3SetClosestDistanceFilterBodyB(query, asked->others[k]);
+        b3SetClosestDistanceThreshold(query, asked->distance);
+        if ((error = add_points(world, query, 0)) < 0) return error;
+    }
+    return world->n_near;
 }
 
 /* ---- inertia ---- */

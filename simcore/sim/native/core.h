@@ -8,6 +8,8 @@
 #include "bullet.h"
 
 #define MAX_JOINTS 96  /* movable joints of a body; Bullet's own limit is 128 degrees of freedom */
+#define MAX_COORDINATES 128 /* of a body, with 7 of its root: Bullet's limit */
+#define MAX_LINKS 129       /* of a body, with its root: the same */
 #define MAX_VIEWS 64   /* contact views of a world: one bit each */
 #define MAX_SERVO 32   /* joints with impedance control together */
 
@@ -134,6 +136,26 @@ typedef struct {
     double* finger_force;        /* (n_steps, n_fingers) see FingerLoads of contacts.py */
 } Contacts;
 
+/* A point at which two links touch or are near each other. */
+typedef struct {
+    int32_t body_a, body_b, link_a, link_b;
+    int32_t is_contact; /* a contact of the engine, or else the closest points of a query */
+    int32_t unused;
+    double distance;
+    double place[3]; /* on the first body, world frame */
+} NearPoint;
+
+/* A configuration whose clearance is asked for. */
+typedef struct {
+    BodyState *body, *part;    /* what moves, and a body with a part that moves */
+    int32_t n_q, n_s;          /* numbers of joints that are set */
+    int32_t n_others, unused;
+    const int32_t *rows, *part_rows; /* (n_q,) and (n_s,) */
+    const double *q, *s;             /* (n_q,) and (n_s,) their positions */
+    const int32_t* others; /* (n_others,) Bullet's numbers of the bodies to which distances are measured */
+    double distance;       /* below 0: none are measured */
+} NearQuery;
+
 typedef struct {
     Client client;
     int32_t n_bodies, n_rows, most_rows;
@@ -143,6 +165,8 @@ typedef struct {
     double gravity[3];
     double dt;
     double spent[4]; /* CPU time of motor targets, Bullet's steps, states and contacts [s] */
+    NearPoint* near; /* of the last core_find_near, which allocates them */
+    int32_t n_near, most_near;
 } CoreWorld;
 
 enum { MOTORS, PHYSICS, STATES, CONTACTS };

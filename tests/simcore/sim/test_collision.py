@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
+import pybullet as p
 import pytest
 
 from unlatch.objects.config import ObjectCfg
@@ -14,6 +15,7 @@ from unlatch.simcore.errors import WorldError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim import collision
 from unlatch.simcore.sim.collision import BulletCollisionChecker, ObstacleModel, PlannedMotion, RobotModel
+from unlatch.simcore.sim.core import NearQuery
 from unlatch.simcore.sim.world import World, WorldCfg
 from unlatch.simcore.urdf.reader import read_urdf
 
@@ -88,6 +90,31 @@ class TestClearance:
         assert checker.deepest_collision(lowered, clearance_m=0.2).link_b == "table"
 
 
+class TestNearPoints:
+    def test_they_are_those_that_pybullet_reports_in_any_configuration(self, checker):
+        boards = [
+            board(top=0.3),
+            replace(board(top=0.5), name="shelf", T_world_root=Pose.from_translation([0, 0.6, 0])),
+        ]
+        checker.load(robot_model(), boards)
+        core, (robot, *others) = checker._world.core, checker._world.bodies.values()
+        joints, found = [*ARM.joints, *ARM.gripper.joints], 0
+        query = NearQuery(robot.state, [robot.rows[joint] for joint in joints], [each.body_id for each in others])
+        rng = np.random.default_rng(0)
+        lower, upper = np.array([(robot.joint(joint).lower, robot.joint(joint).upper) for joint in joints]).T
+        for distance_m in (None, 0.0025, 0.05, 0.3) * 10:
+            query.q[:], query.struct.distance = rng.uniform(lower, upper), -1.0 if distance_m is None else distance_m
+            near = core.find_near(query)
+            assert np.array_equal(robot.joint_states()[0][query._numbers[0]], query.q)
+            points = list(p.getContactPoints(robot.body_id, physicsClientId=core.client))
+            for other in others if distance_m is not None else ():
+                closest = p.getClosestPoints(robot.body_id, other.body_id, distance_m, physicsClientId=core.client)
+                points += [point for point in closest if point[3] >= 0]
+            assert [(*row[:4], row[6], tuple(row[7])) for row in near] == [(*q[1:5], q[8], q[5]) for q in points]
+            found += len(near)
+        assert found > 50
+
+
 class TestKeptBodies:
     @pytest.fixture
     def loaded(self, monkeypatch):
@@ -132,7 +159,9 @@ class TestKeptBodies:
         checker.deepest_collision(HOME)
         checker.load(replace(robot, home={**robot.home, ARM.joints[0]: 0.1}), [board(top=0.3)])
         checker.load(robot, [replace(board(top=0.3), name="other board")])
-        assert loaded.count("robot") == 1
+        assert (loaded.count("robot"), loaded.count("board"), loaded.count("other board")) == (1, 2, 1)
+        checker.load(robot, [replace(board(top=0.3), name="other board")])
+        assert loaded.count("other board") == 1
         checker.load(replace(robot, T_world_base=Pose.from_translation([0.0, 0.0, 0.1])), [board(top=0.3)])
         assert loaded.count("robot") == 2
         monkeypatch.setattr(collision, "_KEPT_FOR", 2)
