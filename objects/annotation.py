@@ -263,6 +263,11 @@ class Articulation:
         """Metres per unit of the annotated URDF."""
         return float(self.urdf_record.get("scale", 1.0))
 
+    @property
+    def stated_scale(self) -> float | None:
+        """The same; None: the file states none."""
+        return self.urdf_scale if "scale" in self.urdf_record else None
+
     def is_about(self, urdf: str) -> bool:
         """Returns whether the object is in the URDF file `urdf`. An annotation that names no file fits any."""
         return not self.urdf_record or self.urdf_record.get("file") == urdf

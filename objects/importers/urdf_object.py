@@ -371,7 +371,8 @@ def _convert(source: SourceObject, cfg: ObjectCfg, given: Articulation | None, f
     if given is not None and given.parts:
         annotation = given
     else:
-        found = annotate_source(source, AnnotateCfg(scale=cfg.scale, use_info=False))
+        scale = cfg.scale if given is None or cfg.scale is not None else given.stated_scale
+        found = annotate_source(source, AnnotateCfg(scale=scale, use_info=False))
         annotation = found.articulation
         if given is not None:
             annotation = with_stated_mechanics(annotation, given, found.model, where=where)

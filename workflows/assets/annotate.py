@@ -129,6 +129,8 @@ def annotate_target(
     if stated is not None:
         freed = with_freed_joints(source.model, stated.freed_joints, where=str(target.file))
         source = replace(source, model=freed)
+        if not stated.parts and cfg.scale is None and cfg.size_m is None:
+            cfg = replace(cfg, scale=stated.stated_scale)
     try:
         found = annotate_source(source, cfg)
     except AssetError as exc:
