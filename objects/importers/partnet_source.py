@@ -238,6 +238,8 @@ def instance_folder(root: Path, category: str, *, instance: str | None) -> Path:
     instances = partnet_instances(root, category)
     if not instances or instance is None:
         names = ", ".join(partnet_category(category).folders)
+        ids = stated_mechanisms(category)
+        names += f" with one of {', '.join(ids)}" if ids else ""
         raise AssetError(
             f"No object of category '{category}' in {root} (looked for folders {names}). "
             f"Set object.root=FOLDER or {PARTNET_VARIABLE} to the folder that holds them.",
