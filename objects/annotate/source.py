@@ -414,8 +414,7 @@ def with_freed_joints(model: UrdfModel, freed: Mapping[str, FreedJoint], *, wher
                 "the entry, or change the limits in the URDF.",
                 path=where,
             )
-        moves = {"kind": stated.kind, "lower": stated.lower, "upper": stated.upper}
-        joints[name] = replace(joints[name], has_range=True, **moves)
+        joints[name] = replace(joints[name], kind=stated.kind, lower=stated.lower, upper=stated.upper, has_range=True)
     return replace(model, joints=joints)
 
 

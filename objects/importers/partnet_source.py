@@ -47,6 +47,16 @@ class PartnetCategory:
     """Whether it has the objects whose mechanisms `partnet_mechanisms.yaml` states, with all their parts."""
 
 
+_SAFE = PartnetCategory(
+    folders=("safe", "safe_rotate", "Safe"),
+    size_m=0.45,
+    largest_m=0.60,
+    body_mass_kg=25.0,
+    part_density_kg_m3=1500.0,
+    part_mass_kg=(3.0, 8.0),
+    summary="safes with a side-hinged door",
+)
+
 CATEGORIES: dict[str, PartnetCategory] = {
     "drawer": PartnetCategory(
         folders=("drawer", "StorageFurniture", "Table"),
@@ -61,6 +71,9 @@ CATEGORIES: dict[str, PartnetCategory] = {
         friction=1.5,
         damping=1.0,
         summary="cabinets and tables: the drawer with the best handle is acted on",
+    ),
+    "locked_safe": replace(
+        _SAFE, has_mechanisms=True, summary="safes whose dial or lever must be turned before the door opens"
     ),
     "microwave": PartnetCategory(
         folders=("microwave", "Microwave"),
@@ -82,20 +95,9 @@ CATEGORIES: dict[str, PartnetCategory] = {
         part_mass_kg=(3.0, 8.0),
         summary="refrigerators: the door with the best handle is acted on",
     ),
-    "safe": PartnetCategory(
-        folders=("safe", "safe_rotate", "Safe"),
-        size_m=0.45,
-        largest_m=0.60,
-        body_mass_kg=25.0,
-        part_density_kg_m3=1500.0,
-        part_mass_kg=(3.0, 8.0),
-        summary="safes with a side-hinged door",
-    ),
+    "safe": _SAFE,
 }
-CATEGORIES["locked_safe"] = replace(
-    CATEGORIES["safe"], has_mechanisms=True, summary="safes whose dial or lever must be turned before the door opens"
-)
-"""Categories by name."""
+"""Categories by name, sorted."""
 
 
 SIDE_FILES = ("info.json", "semantics.txt")

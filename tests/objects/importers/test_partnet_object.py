@@ -232,7 +232,7 @@ def test_unknown_categories_and_instances_name_the_known_ones(load, boxes_dir):
         load(category="fridge")
     assert str(caught.value) == (
         "object.category='fridge' is not a category of source=partnet_mobility. Did you mean 'refrigerator'? "
-        "Known: drawer, microwave, refrigerator, safe. Name one of them."
+        "Known: drawer, locked_safe, microwave, refrigerator, safe. Name one of them."
     )
     with pytest.raises(AssetError) as caught:
         load(instance="78")
