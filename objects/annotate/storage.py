@@ -74,7 +74,7 @@ def check_replaceable(path: Path, *, urdf: str, force: bool) -> None:
         hand_made = True  # the command did not make a file that it cannot read
     else:
         about = found.urdf_record.get("file")
-        if not hand_made and about != urdf:
+        if not hand_made and not found.is_about(urdf):
             raise AssetError(
                 f"{path} is about {about}, not {urdf}. Give out=FOLDER, or force=true to replace it.", path=str(path)
             )

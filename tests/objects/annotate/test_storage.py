@@ -85,6 +85,18 @@ def test_an_unreadable_annotation_and_one_of_another_urdf_are_not_replaced(made)
         check_replaceable(path, urdf="thing.urdf", force=False)
 
 
+def test_a_file_that_states_mechanisms_alone_is_completed_without_force(made):
+    path, articulation, part = made
+    soft = SoftClose(part.joint, 8.0, 0.04, 0.1)
+    alone = replace(articulation, parts={}, mechanisms={"damper": soft}, extra={})
+    path.write_text(alone.to_yaml())
+    check_replaceable(path, urdf="thing.urdf", force=False)
+    assert keep_stated(articulation, path, load_annotation(path).model).mechanisms == {"damper": soft}
+    path.write_text(replace(alone, extra={"urdf": {"file": "other.urdf"}}).to_yaml())
+    with pytest.raises(AssetError, match=r"is about other\.urdf, not thing\.urdf"):
+        check_replaceable(path, urdf="thing.urdf", force=False)
+
+
 @pytest.mark.parametrize("stated", [FORCES, NO_CLOSING_FORCES])
 def test_a_new_annotation_keeps_the_closing_forces_that_the_file_states(made, stated):
     path, articulation, part = made
