@@ -11,6 +11,7 @@ import numpy as np
 from unlatch.objects.annotate.source import read_model, with_freed_joints, without_empty_colliders
 from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, FramedVector, Part, PartKind
 from unlatch.objects.annotation_reader import read_articulation
+from unlatch.objects.held_explanation import coupled_joints
 from unlatch.objects.mechanisms import Mimic
 from unlatch.objects.turned_object import scaled_model
 from unlatch.objects.validation import articulation_problems, raise_problems
@@ -248,6 +249,18 @@ class KeypointEdit:
         articulation = replace(self.articulation, extra={**extra, "made_by": {"tool": "by hand"}})
         write_annotation_file(self.loaded.path, articulation.to_yaml().encode())
         self.articulation = articulation
+
+
+def mechanism_warnings(articulation: Articulation) -> list[str]:
+    """Returns a line for each joint that must move before another one does, but that moves no part itself."""
+    parts = {part.joint for part in articulation.parts.values()}
+    return [
+        f"mechanism '{name}': joint '{condition.by}' must move before '{condition.joint}' does, and it is the joint of no "
+        "part: no skill can free it. Add its part, or remove the mechanism."
+        for name, mechanism in articulation.mechanisms.items()
+        for condition in mechanism.conditions()
+        if parts.isdisjoint(coupled_joints(condition.by, articulation.mechanisms))
+    ]
 
 
 _DEEP_M = 0.005

@@ -143,7 +143,7 @@ def annotate_target(
     articulation = found.articulation
     if stated is not None:
         articulation = storage.with_stated_mechanics(articulation, stated, found.model, where=str(target.file))
-    warnings = (*doubts, *storage.range_warnings(found.model, articulation))
+    warnings = (*doubts, *storage.range_warnings(found.model, articulation), *storage.mechanism_warnings(articulation))
     found = replace(found, articulation=articulation, warnings=warnings)
     if picture:
         storage.write_annotation_file(target.picture, annotation_png(found.model, found.articulation))

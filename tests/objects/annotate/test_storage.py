@@ -11,6 +11,7 @@ from unlatch.objects.annotate.storage import (
     check_replaceable,
     is_hand_made,
     load_annotation,
+    mechanism_warnings,
     read_stated,
     with_mark,
     with_stated_mechanics,
@@ -18,7 +19,7 @@ from unlatch.objects.annotate.storage import (
 )
 from unlatch.objects.annotation_entries import NO_CLOSING_FORCES, Catch, ClosingForces
 from unlatch.objects.annotation_reader import read_articulation
-from unlatch.objects.mechanisms import Mimic, SoftClose
+from unlatch.objects.mechanisms import Latch, Mimic, SoftClose
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 
@@ -83,6 +84,17 @@ def test_an_unreadable_annotation_and_one_of_another_urdf_are_not_replaced(made)
     path.write_text("notes: [")
     with pytest.raises(AssetError, match="was not made by"):
         check_replaceable(path, urdf="thing.urdf", force=False)
+
+
+def test_a_joint_that_frees_a_part_but_moves_none_is_warned_of(made):
+    _, articulation, part = made
+    bolt, gear = Latch(part.joint, "key", free_at=0.5), Mimic("key", "lever")
+    (line,) = mechanism_warnings(replace(articulation, mechanisms={"bolt": bolt, "gear": gear}))
+    assert line.startswith(
+        f"mechanism 'bolt': joint 'key' must move before '{part.joint}' does, and it is the joint of"
+    )
+    coupled = {"bolt": bolt, "gear": Mimic("key", part.joint)}
+    assert mechanism_warnings(replace(articulation, mechanisms=coupled)) == []
 
 
 def test_a_file_that_states_mechanisms_alone_is_completed_without_force(made):
