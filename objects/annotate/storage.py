@@ -255,8 +255,8 @@ def mechanism_warnings(articulation: Articulation) -> list[str]:
     """Returns a line for each joint that must move before another one does, but that moves no part itself."""
     parts = {part.joint for part in articulation.parts.values()}
     return [
-        f"mechanism '{name}': joint '{condition.by}' must move before '{condition.joint}' does, and it is the joint of no "
-        "part: no skill can free it. Add its part, or remove the mechanism."
+        f"mechanism '{name}': joint '{condition.by}' must move before '{condition.joint}' does, and it is the joint of "
+        "no part: no skill can free it. Add its part, or remove the mechanism."
         for name, mechanism in articulation.mechanisms.items()
         for condition in mechanism.conditions()
         if parts.isdisjoint(coupled_joints(condition.by, articulation.mechanisms))
