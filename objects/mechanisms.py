@@ -431,9 +431,7 @@ def _lock_problems(
     mechanisms: Mapping[str, Mechanism], parts: Mapping[str, tuple[float, float]], model: UrdfModel
 ) -> list[str]:
     """Returns what holds a joint for ever: joints that wait for each other, and two ranges that never hold at once."""
-    parts = {
-        joint: ends for joint, ends in parts.items() if joint in model.joints
-    }  # others are problems
+    parts = {joint: ends for joint, ends in parts.items() if joint in model.joints}  # others are problems
     rest = rest_positions(mechanisms, parts=parts, model=model)
     play = dict.fromkeys(rest, math.inf)
     for each in mechanisms.values():

@@ -73,7 +73,8 @@ def refused(data, path, value):
         (
             "parts",
             {},
-            "parts is empty. Name at least one part, set `free: true` for an object to carry, or state `mechanisms` alone.",
+            "parts is empty. Name at least one part, set `free: true` for an object to carry, or state `mechanisms` "
+            "alone.",
         ),
         ("parts.door.kind", "hinge", "expected one of: hinge_vertical, hinge_horizontal, slider, knob, lever, lid."),
         (
