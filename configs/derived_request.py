@@ -25,6 +25,7 @@ from unlatch.simcore.errors import ConfigError, close_matches, unknown_name
 from unlatch.simcore.files import user_path
 from unlatch.skills.catalog import DERIVABLE_SKILLS, SKILLS, derivable_skill
 from unlatch.skills.config import part_acted_on
+from unlatch.skills.mechanism_steps import steps_before
 from unlatch.tasks.task import check_openness
 
 OBJECT_NAME = "object"
@@ -75,8 +76,9 @@ def derive_request(primary: str, schema: type, request: Request) -> Request:
     acted_on = part_acted_on(skill, part, asset.articulation)
     hand, *others = hand_shapes(robot)
     # different hands and sides need different strategies, and only the episode knows which hand acts on which side;
-    # the height of a stand is that of the part
-    if others or cfg.rests_on is RestsOn.any or any(_STAND.match(text) for text in rest):
+    # the height of a stand is that of the part; what frees a part comes before it only in a chain that is derived
+    is_freed = skill != "close" and bool(steps_before(asset, acted_on, dict(asset.rest_positions)))
+    if others or is_freed or cfg.rests_on is RestsOn.any or any(_STAND.match(text) for text in rest):
         task = derive_task_for_any(skill, cfg, acted_on.name, openness=openness)
     else:
         task = derive_task(skill, asset, acted_on, hand, openness=openness, scale=robot.scale)

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from unlatch.objects.annotation_entries import (
     ClosingForces,
     FixedHandle,
+    FreedJoint,
     Region,
     readonly_vector,
     rounded,
@@ -233,6 +234,8 @@ class Articulation:
     """What couples, holds or pulls its joints, by name."""
     parts_collide: bool | None = None
     """Whether its parts touch each other and the body; None: they do if the object has mechanisms."""
+    freed_joints: dict[str, FreedJoint] = field(default_factory=dict)
+    """Joints that the URDF fixes and that move all the same, by name; empty once the URDF has them so."""
     extra: dict[str, Any] = field(default_factory=dict)
     """Further entries of the file; they are written back unchanged."""
 
@@ -259,6 +262,11 @@ class Articulation:
     def urdf_scale(self) -> float:
         """Metres per unit of the annotated URDF."""
         return float(self.urdf_record.get("scale", 1.0))
+
+    @property
+    def stated_scale(self) -> float | None:
+        """The same; None: the file states none."""
+        return self.urdf_scale if "scale" in self.urdf_record else None
 
     def is_about(self, urdf: str) -> bool:
         """Returns whether the object is in the URDF file `urdf`. An annotation that names no file fits any."""
@@ -325,6 +333,8 @@ class Articulation:
             data["mechanisms"] = {name: mechanism.to_dict() for name, mechanism in self.mechanisms.items()}
         if self.parts_collide is not None:
             data["parts_collide"] = self.parts_collide
+        if self.freed_joints:
+            data["freed_joints"] = {name: joint.to_dict() for name, joint in self.freed_joints.items()}
         data.update(self.extra)
         return data
 

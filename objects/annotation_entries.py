@@ -1,4 +1,4 @@
-"""Entries of an annotation beside its parts: regions, fixed handles, closing forces."""
+"""Entries of an annotation beside its parts: regions, fixed handles, freed joints, closing forces."""
 
 from __future__ import annotations
 
@@ -88,6 +88,21 @@ class Region:
             "opening": self.opening.name,
             **({} if self.part is None else {"part": self.part}),
         }
+
+
+@dataclass(frozen=True)
+class FreedJoint:
+    """A joint that the URDF fixes and that moves all the same, such as the dial of a safe."""
+
+    kind: str
+    """`revolute` or `prismatic`; it moves about or along the axis that the URDF states."""
+    lower: float
+    upper: float
+    """Its limits [rad, or the unit of the URDF]."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the mapping for `articulation.yaml`."""
+        return asdict(self)
 
 
 @dataclass(frozen=True)

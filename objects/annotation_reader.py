@@ -29,6 +29,7 @@ from unlatch.objects.annotation_entries import (
     Catch,
     ClosingForces,
     FixedHandle,
+    FreedJoint,
     Gasket,
     Region,
     RegionKind,
@@ -305,6 +306,22 @@ def read_articulation(path: Path | str) -> Articulation:
     return articulation_from_yaml(text, where=str(file))
 
 
+def _read_freed_joint(reader: MappingReader) -> FreedJoint:
+    _refuse_unknown(reader, ("kind", "lower", "upper"))
+    kind, lower, upper = reader.text("kind"), reader.number("lower"), reader.number("upper")
+    if kind not in FREED_KINDS:
+        raise reader.fail(
+            "kind", f"is '{kind}', expected {' or '.join(FREED_KINDS)}.{close_matches(kind, FREED_KINDS)}"
+        )
+    if not lower < upper:
+        raise reader.fail("lower", f"is {lower:g} and upper {upper:g}, expected the lower limit first. Exchange them.")
+    return FreedJoint(kind, lower, upper)
+
+
+FREED_KINDS = ("revolute", "prismatic")
+"""How a freed joint may move."""
+
+
 def _read_part(name: str, reader: MappingReader) -> Part:
     _refuse_unknown(
         reader, ("joint", "link", "base", "kind", "keypoints", "axes", "handle", "openness", "closing_forces")
@@ -363,12 +380,15 @@ def articulation_from_dict(data: Any, *, where: str) -> Articulation:
             path=where,
         )
     free = reader.boolean("free", False)
-    parts = reader.sections("parts", {}) if free else reader.sections("parts")
-    if not parts and not free:
-        raise reader.fail("parts", "is empty. Name at least one part, or set `free: true` for an object to carry.")
-    known = {"schema", "category", "source", "scale", "parts", "handles", "free", "keypoints", "regions"}
-    known |= {"mechanisms", "parts_collide"}
     mechanisms = reader.sections("mechanisms", {})
+    parts = reader.sections("parts", {}) if free or mechanisms else reader.sections("parts")
+    if not parts and not free and not mechanisms:
+        raise reader.fail(
+            "parts",
+            "is empty. Name at least one part, set `free: true` for an object to carry, or state `mechanisms` alone.",
+        )
+    known = {"schema", "category", "source", "scale", "parts", "handles", "free", "keypoints", "regions"}
+    known |= {"mechanisms", "parts_collide", "freed_joints"}
     for name in mechanisms:
         if not KEY_WORD.match(name):
             raise reader.fail(
@@ -388,6 +408,7 @@ def articulation_from_dict(data: Any, *, where: str) -> Articulation:
         else None,
         mechanisms={name: read_mechanism(mechanism) for name, mechanism in mechanisms.items()},
         parts_collide=reader.boolean("parts_collide") if "parts_collide" in reader.data else None,
+        freed_joints={name: _read_freed_joint(joint) for name, joint in reader.sections("freed_joints", {}).items()},
         extra={str(k): v for k, v in reader.data.items() if k not in known},
     )
 

@@ -424,7 +424,54 @@ def mechanism_problems(
                 continue
             followers[mechanism.joint] = mechanism.follows
         problems += [f"{where}: {problem}" for problem in _reach_problems(mechanism, parts, model)]
-    return problems
+    return problems or _lock_problems(mechanisms, parts, model)
+
+
+def _lock_problems(
+    mechanisms: Mapping[str, Mechanism], parts: Mapping[str, tuple[float, float]], model: UrdfModel
+) -> list[str]:
+    """Returns what holds a joint for ever: joints that wait for each other, and two ranges that never hold at once."""
+    parts = {joint: ends for joint, ends in parts.items() if joint in model.joints}  # others are problems
+    rest = rest_positions(mechanisms, parts=parts, model=model)
+    play = dict.fromkeys(rest, math.inf)
+    for each in mechanisms.values():
+        for joint in each.held_joints:
+            play[joint] = min(play[joint], float(getattr(each, "play", PLAY)))
+    waits: dict[str, set[str]] = {}
+    ranges: dict[tuple[str, str], tuple[float, float]] = {}
+    for name, condition in ((name, condition) for name, each in mechanisms.items() for condition in each.conditions()):
+        joint, by = condition.joint, condition.by
+        if condition.measure is Measure.position:
+            first = ranges.setdefault((joint, by), (condition.low, condition.high))
+            low, high = max(first[0], condition.low), min(first[1], condition.high)
+            if low > high:
+                return [
+                    f"mechanism '{name}': joint '{joint}' moves only while '{by}' is from {condition.low:g} to "
+                    f"{condition.high:g} {model.joints[by].unit}, and another one asks for {first[0]:g} to "
+                    f"{first[1]:g}: never both. Correct one range."
+                ]
+            ranges[joint, by] = low, high
+        closed, sign = rest_position(by, mechanisms, parts=parts, model=model)
+        near = (rest[by] + side * play[by] for side in (-1.0, 0.0, 1.0) if math.isfinite(play[by]))
+        if math.isfinite(play[by]) and not any(condition.holds(position, closed, sign) for position in near):
+            waits.setdefault(joint, set()).add(by)
+        if joint in _reached(waits, joint):
+            return [
+                f"mechanism '{name}': joint '{joint}' waits for '{by}', which waits for '{joint}': neither ever moves. "
+                "Remove one mechanism."
+            ]
+    return []
+
+
+def _reached(waits: Mapping[str, Collection[str]], joint: str) -> set[str]:
+    """Returns the joints for which a joint waits, and those for which they wait."""
+    found: set[str] = set()
+    left = [*waits.get(joint, ())]
+    while left:
+        if (here := left.pop()) not in found:
+            found.add(here)
+            left += waits.get(here, ())
+    return found
 
 
 def _reach_problems(mechanism: Mechanism, parts: Mapping[str, tuple[float, float]], model: UrdfModel) -> list[str]:

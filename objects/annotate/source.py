@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 
 from unlatch.objects.annotation import ANNOTATION_FILE
+from unlatch.objects.annotation_entries import FreedJoint
 from unlatch.objects.annotation_reader import read_articulation
 from unlatch.objects.importers.gltf_reader import gltf_files, has_joints, is_gltf
 from unlatch.objects.importers.mjcf_reader import mjcf_files
 from unlatch.objects.importers.sdf_reader import SDF_SUFFIXES, sdf_files
 from unlatch.objects.importers.usd_stage import USD_SUFFIXES, is_usd, usd_files
 from unlatch.simcore.cache import cache_root, cached_folder, content_hash, json_hash
-from unlatch.simcore.errors import AssetError
+from unlatch.simcore.errors import AssetError, close_matches
 from unlatch.simcore.files import path_word, plain_name
 from unlatch.simcore.meshes.mesh_reader import GLTF_SUFFIXES, MESH_SUFFIXES
 from unlatch.simcore.meshes.mesh_store import model_files
@@ -385,6 +386,36 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise AssetError(f"{path}: expected a JSON object, got {type(data).__name__}.", path=str(path))
     return data
+
+
+def with_freed_joints(model: UrdfModel, freed: Mapping[str, FreedJoint], *, where: str) -> UrdfModel:
+    """Returns a model in which joints that its file fixes move, as an annotation states.
+
+    Args:
+        model: The model, in the unit of its file.
+        freed: The joints, by name.
+        where: The annotation, for messages.
+
+    Raises:
+        AssetError: The model has no such joint, or it moves already.
+    """
+    joints = dict(model.joints)
+    for name, stated in freed.items():
+        if name not in joints:
+            fixed = [joint.name for joint in joints.values() if not joint.moves]
+            raise AssetError(
+                f"{where}: freed_joints: joint '{name}' is not in the URDF.{close_matches(name, fixed)} Fixed joints: "
+                f"{', '.join(fixed) or 'none'}.",
+                path=where,
+            )
+        if joints[name].moves:
+            raise AssetError(
+                f"{where}: freed_joints: joint '{name}' is {joints[name].kind} in the URDF and moves already. Remove "
+                "the entry, or change the limits in the URDF.",
+                path=where,
+            )
+        joints[name] = replace(joints[name], kind=stated.kind, lower=stated.lower, upper=stated.upper, has_range=True)
+    return replace(model, joints=joints)
 
 
 def without_empty_colliders(model: UrdfModel) -> UrdfModel:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from unlatch.objects.annotate.source import read_model, without_empty_colliders
+from unlatch.objects.annotate.source import read_model, with_freed_joints, without_empty_colliders
 from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, FramedVector, Part, PartKind
 from unlatch.objects.annotation_reader import read_articulation
+from unlatch.objects.held_explanation import coupled_joints
 from unlatch.objects.mechanisms import Mimic
 from unlatch.objects.turned_object import scaled_model
 from unlatch.objects.validation import articulation_problems, raise_problems
@@ -69,12 +70,12 @@ def check_replaceable(path: Path, *, urdf: str, force: bool) -> None:
         return
     try:
         found = read_articulation(path)
-        hand_made = is_hand_made(found)
+        hand_made = is_hand_made(found) and bool(found.parts)  # one that states mechanisms alone is completed
     except AssetError:
         hand_made = True  # the command did not make a file that it cannot read
     else:
         about = found.urdf_record.get("file")
-        if not hand_made and about != urdf:
+        if not hand_made and not found.is_about(urdf):
             raise AssetError(
                 f"{path} is about {about}, not {urdf}. Give out=FOLDER, or force=true to replace it.", path=str(path)
             )
@@ -85,27 +86,31 @@ def check_replaceable(path: Path, *, urdf: str, force: bool) -> None:
         )
 
 
-def keep_stated_mechanics(found: Articulation, path: Path, model: UrdfModel) -> Articulation:
-    """Returns a new annotation with the closing forces and mechanisms that the file it replaces states.
+def read_stated(path: Path, *, urdf: str) -> Articulation | None:
+    """Returns the annotation in a file; None if it is missing, cannot be read, or is about another URDF than `urdf`."""
+    try:
+        found = read_articulation(path) if path.exists() else None
+    except AssetError:
+        return None
+    return found if found is not None and found.is_about(urdf) else None
 
-    No rule finds closing forces, and only a `mimic` among mechanisms, which is kept if the file was changed by hand.
-    Parts are matched by their joints. Parts that state nothing stay so, and get the values of their category. A file
-    that cannot be read, or that is about another URDF, states nothing for this object.
+
+def with_stated_mechanics(found: Articulation, old: Articulation, model: UrdfModel, *, where: str) -> Articulation:
+    """Returns a new annotation with the freed joints, closing forces and mechanisms that another one states.
+
+    No rule finds closing forces, and only a `mimic` among mechanisms, which is kept if a person wrote or changed the
+    other annotation. Parts are matched by their joints. Parts that state nothing stay so, and get the values of their
+    category.
 
     Args:
         found: The new annotation.
-        path: The file that it replaces; it may be missing.
+        old: The one that it replaces, or that has no parts.
         model: The URDF in metres.
+        where: The file of the other one, for messages.
 
     Raises:
-        AssetError: The object cannot have what the file states.
+        AssetError: The object cannot have what the other one states.
     """
-    try:
-        old = read_articulation(path) if path.exists() else None
-    except AssetError:
-        old = None
-    if old is None or not old.is_about(str(found.urdf_record.get("file"))):
-        return found
     stated = {part.joint: part.closing_forces for part in old.parts.values() if part.closing_forces is not None}
     parts = {
         name: replace(part, closing_forces=stated.get(part.joint, part.closing_forces))
@@ -119,8 +124,14 @@ def keep_stated_mechanics(found: Articulation, path: Path, model: UrdfModel) -> 
         for name, each in found.mechanisms.items()
         if (each.kind, frozenset(each.joints_named)) not in known
     }
-    kept = replace(found, parts=parts, mechanisms={**own, **more}, parts_collide=old.parts_collide)
-    raise_problems(articulation_problems(kept, model, size_m=model_extent(model, kept)), where=str(path))
+    kept = replace(
+        found,
+        parts=parts,
+        mechanisms={**own, **more},
+        parts_collide=old.parts_collide,
+        freed_joints=old.freed_joints,
+    )
+    raise_problems(articulation_problems(kept, model, size_m=model_extent(model, kept)), where=where)
     return kept
 
 
@@ -163,7 +174,8 @@ def load_annotation(path: Path | str, *, urdf: Path | None = None, check: bool =
             f"{file}: urdf is {dict(record)!r}, expected {{file: NAME, scale: METRES_PER_UNIT}}.", path=str(file)
         )
     place = urdf if urdf is not None else resolve_inside(file.parent, name, where=str(file))
-    model = scaled_model(without_empty_colliders(read_model(place)), float(scale))
+    freed = with_freed_joints(read_model(place), articulation.freed_joints, where=str(file))
+    model = scaled_model(without_empty_colliders(freed), float(scale))
     loaded = AnnotatedUrdf(articulation, model, file, model_extent(model, articulation))
     if check:
         raise_problems(loaded.problems, where=str(file))
@@ -237,6 +249,18 @@ class KeypointEdit:
         articulation = replace(self.articulation, extra={**extra, "made_by": {"tool": "by hand"}})
         write_annotation_file(self.loaded.path, articulation.to_yaml().encode())
         self.articulation = articulation
+
+
+def mechanism_warnings(articulation: Articulation) -> list[str]:
+    """Returns a line for each joint that must move before another one does, but that moves no part itself."""
+    parts = {part.joint for part in articulation.parts.values()}
+    return [
+        f"mechanism '{name}': joint '{condition.by}' must move before '{condition.joint}' does, and it is the joint of "
+        "no part: no skill can free it. Add its part, or remove the mechanism."
+        for name, mechanism in articulation.mechanisms.items()
+        for condition in mechanism.conditions()
+        if parts.isdisjoint(coupled_joints(condition.by, articulation.mechanisms))
+    ]
 
 
 _DEEP_M = 0.005

@@ -30,7 +30,9 @@ from unlatch.objects.importers.partnet_source import (
     partnet_root,
     source_instances,
     source_state,
+    stated_mechanisms,
 )
+from unlatch.objects.importers.urdf_object import load_annotated
 from unlatch.objects.validation import articulation_problems, raise_problems
 from unlatch.simcore.cache import cache_root, cached_folder, json_hash
 from unlatch.simcore.errors import AssetError
@@ -68,7 +70,10 @@ def load_source_object(cfg: ObjectCfg) -> ObjectAsset:
     partnet_category(cfg.category)
     root = partnet_root(cfg.root)
     folder = instance_folder(root, cfg.category, instance=cfg.instance)
-    source = read_source(folder / PARTNET_URDF, category=cfg.category)
+    stated = stated_mechanisms(cfg.category).get(folder.name)
+    source = read_source(folder / PARTNET_URDF, category=cfg.category if stated is None else stated.category)
+    if stated is not None:
+        return load_annotated(source, cfg, stated)
     category = repr(partnet_category(source.category))
     files = source.files_hash(SIDE_FILES)
     key = json_hash([CONVERTER_VERSION, coacd_version(), files, cfg.scale, asdict(_SETTINGS), category])
@@ -103,7 +108,9 @@ def source_object_set(cfg: ObjectCfg, *, among: Sequence[str]) -> dict[str, Any]
     root = partnet_root(cfg.root)
     names: list[str | None] = [*among] if among else [cfg.instance]
     found = [instance_folder(root, cfg.category, instance=name) for name in names]
+    stated = stated_mechanisms(cfg.category)
     return {
+        **({"mechanisms": json_hash({name: each.to_dict() for name, each in stated.items()})} if stated else {}),
         "converter": CONVERTER_VERSION,
         "coacd": coacd_version(),
         "instances": {path.name: source_state(path)[:16] for path in found},

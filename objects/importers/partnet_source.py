@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import yaml
+
 from unlatch.objects.annotate.source import PARTNET_URDF, read_json
-from unlatch.objects.annotation import PartKind
+from unlatch.objects.annotation import SCHEMA, Articulation, PartKind
+from unlatch.objects.annotation_reader import articulation_from_dict
 from unlatch.objects.config import PARTNET_VARIABLE, ObjectCfg
 from unlatch.simcore.errors import AssetError, ConfigError, close_matches, unknown_name
 from unlatch.simcore.files import user_path
@@ -40,7 +43,19 @@ class PartnetCategory:
     damping: float = 0.3
     """Viscous damping of the joints [N m s/rad or N s/m]."""
     summary: str
+    has_mechanisms: bool = False
+    """Whether it has the objects whose mechanisms `partnet_mechanisms.yaml` states, with all their parts."""
 
+
+_SAFE = PartnetCategory(
+    folders=("safe", "safe_rotate", "Safe"),
+    size_m=0.45,
+    largest_m=0.60,
+    body_mass_kg=25.0,
+    part_density_kg_m3=1500.0,
+    part_mass_kg=(3.0, 8.0),
+    summary="safes with a side-hinged door",
+)
 
 CATEGORIES: dict[str, PartnetCategory] = {
     "drawer": PartnetCategory(
@@ -56,6 +71,9 @@ CATEGORIES: dict[str, PartnetCategory] = {
         friction=1.5,
         damping=1.0,
         summary="cabinets and tables: the drawer with the best handle is acted on",
+    ),
+    "locked_safe": replace(
+        _SAFE, has_mechanisms=True, summary="safes whose dial or lever must be turned before the door opens"
     ),
     "microwave": PartnetCategory(
         folders=("microwave", "Microwave"),
@@ -77,15 +95,7 @@ CATEGORIES: dict[str, PartnetCategory] = {
         part_mass_kg=(3.0, 8.0),
         summary="refrigerators: the door with the best handle is acted on",
     ),
-    "safe": PartnetCategory(
-        folders=("safe", "safe_rotate", "Safe"),
-        size_m=0.45,
-        largest_m=0.60,
-        body_mass_kg=25.0,
-        part_density_kg_m3=1500.0,
-        part_mass_kg=(3.0, 8.0),
-        summary="safes with a side-hinged door",
-    ),
+    "safe": _SAFE,
 }
 """Categories by name, sorted."""
 
@@ -93,6 +103,18 @@ CATEGORIES: dict[str, PartnetCategory] = {
 SIDE_FILES = ("info.json", "semantics.txt")
 """Files beside the URDF of an object."""
 _MESH_SUFFIXES = (".obj", ".mtl")
+
+
+def stated_mechanisms(category: str) -> dict[str, Articulation]:
+    """Returns what we state of the objects of a category with mechanisms, by id: annotations without parts."""
+    data = yaml.safe_load(_MECHANISMS.read_text(encoding="utf-8"))
+    return {
+        name: articulation_from_dict({"schema": SCHEMA, **stated}, where=f"{_MECHANISMS.name}: {name}")
+        for name, stated in data.get(category, {}).items()
+    }
+
+
+_MECHANISMS = Path(__file__).with_name("partnet_mechanisms.yaml")
 
 
 def partnet_category(name: str) -> PartnetCategory:
@@ -174,6 +196,7 @@ def source_state(folder: Path) -> str:
 def _category_folders(root: Path, category: str) -> dict[str, Path]:
     """Returns folders of a category by id, sorted by id: those with a URDF, and those with a number as their name."""
     names = partnet_category(category).folders
+    stated = stated_mechanisms(category) if partnet_category(category).has_mechanisms else None
     found: dict[str, Path] = {}
     for name in names:
         if (root / name).is_dir():
@@ -183,6 +206,7 @@ def _category_folders(root: Path, category: str) -> dict[str, Path]:
         found |= {
             path.name: path for path in root.iterdir() if (path / PARTNET_URDF).is_file() and _has_category(path, names)
         }
+    found = {name: path for name, path in found.items() if stated is None or name in stated}
     return {name: found[name] for name in sorted(found, key=lambda n: (len(n), n))}
 
 
@@ -216,6 +240,8 @@ def instance_folder(root: Path, category: str, *, instance: str | None) -> Path:
     instances = partnet_instances(root, category)
     if not instances or instance is None:
         names = ", ".join(partnet_category(category).folders)
+        ids = stated_mechanisms(category)
+        names += f" with one of {', '.join(ids)}" if ids else ""
         raise AssetError(
             f"No object of category '{category}' in {root} (looked for folders {names}). "
             f"Set object.root=FOLDER or {PARTNET_VARIABLE} to the folder that holds them.",

@@ -23,8 +23,9 @@ from unlatch.objects.annotate.source import (
     SourceObject,
     read_category,
     read_source,
+    with_freed_joints,
 )
-from unlatch.objects.annotate.storage import load_annotation
+from unlatch.objects.annotate.storage import load_annotation, with_stated_mechanics
 from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, Part
 from unlatch.objects.annotation_reader import read_articulation
 from unlatch.objects.articulated_object import ObjectAsset
@@ -32,11 +33,11 @@ from unlatch.objects.config import ObjectCfg
 from unlatch.objects.friction import joint_friction
 from unlatch.objects.importers.converted_asset import ConvertedLink
 from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg, merge_fixed
-from unlatch.objects.turned_object import moved_annotation
+from unlatch.objects.turned_object import moved_annotation, scaled_model
 from unlatch.simcore.cache import cache_root, cached_folder, json_hash
 from unlatch.simcore.errors import AssetError, ConfigError, close_matches, count_noun, unknown_name
 from unlatch.simcore.files import plain_name, user_path
-from unlatch.simcore.geometry import Pose, turn_to_x
+from unlatch.simcore.geometry import Pose, turn_to_x, unit
 from unlatch.simcore.meshes.convex_decomposition import coacd_version
 from unlatch.simcore.meshes.shape_surface import shape_cloud
 from unlatch.simcore.urdf.model import Inertial, Joint, Link, UrdfModel
@@ -167,7 +168,8 @@ def facing_model(
     turned = UrdfModel(model.name, {root: body, **model.links}, joints)
     links, kept = merge_fixed({name: ConvertedLink(link) for name, link in turned.links.items()}, joints, kept=set())
     facing = UrdfModel(model.name, {name: item.link for name, item in links.items()}, kept)
-    return facing, moved_annotation(articulation, partial(_to_owner, turned), T_root_source)
+    free = replace(articulation, freed_joints={})  # the new URDF has them so
+    return facing, moved_annotation(free, partial(_to_owner, turned), T_root_source)
 
 
 def closed_bounds(model: UrdfModel, articulation: Articulation) -> np.ndarray:
@@ -212,8 +214,17 @@ def load_source_object(cfg: ObjectCfg) -> ObjectAsset:
         AssetError: There is no such URDF, it is damaged, or it has no joint that a skill fits.
     """
     source = _find_source(cfg)
-    given = _read_given_annotation(source, cfg)
-    key = _cache_key(source, cfg, given=given is not None)
+    return load_annotated(source, cfg, _read_given_annotation(source, cfg))
+
+
+def load_annotated(source: SourceObject, cfg: ObjectCfg, given: Articulation | None) -> ObjectAsset:
+    """Loads an object with an annotation; without one, or without its parts, they are derived.
+
+    Raises:
+        ConfigError: The object has no part `cfg.part`.
+        AssetError: It is damaged, or it has no joint that a skill fits.
+    """
+    key = _cache_key(source, cfg, given)
     folder = cache_root(cfg.cache_dir) / "urdf" / f"{plain_name(source.instance)[:64]}-{key[:16]}"
     digest = cached_folder(folder, key=key, make=lambda temporary: _convert(source, cfg, given, temporary))
     facts = json.loads((folder / _FACTS_FILE).read_text(encoding="utf-8"))
@@ -330,7 +341,7 @@ def _read_given_annotation(source: SourceObject, cfg: ObjectCfg) -> Articulation
         return None
     found = load_annotation(path, urdf=source.file).articulation
     scale = found.urdf_scale
-    if cfg.scale is not None and cfg.scale != scale:
+    if found.parts and cfg.scale is not None and cfg.scale != scale:
         raise ConfigError(
             f"object.scale={cfg.scale:g} contradicts the scale {scale:g} in {path}. Remove object.scale or the file.",
             key="object.scale",
@@ -343,18 +354,34 @@ def _list_side_files(*, given: bool) -> tuple[str, ...]:
     return (*_SIDE_FILES, ANNOTATION_FILE) if given else _SIDE_FILES
 
 
-def _cache_key(source: SourceObject, cfg: ObjectCfg, *, given: bool) -> str:
+def _cache_key(source: SourceObject, cfg: ObjectCfg, given: Articulation | None) -> str:
     versions = (VERSION, UrdfConverter.VERSION, coacd_version())
-    files = source.files_hash(_list_side_files(given=given))
-    return json_hash([*versions, files, source.instance, source.category, cfg.scale])
+    files = source.files_hash(_SIDE_FILES)
+    annotation = [] if given is None else [given.to_dict()]
+    return json_hash([*versions, files, source.instance, source.category, cfg.scale, *annotation])
 
 
 def _convert(source: SourceObject, cfg: ObjectCfg, given: Articulation | None, folder: Path) -> None:
     # annotated first: an object without a usable part is refused before minutes of convex decomposition
     # keypoints of `info.json` are not used: they suit the skills of other projects and may lie beside a handle
-    annotation = given or annotate_source(source, AnnotateCfg(scale=cfg.scale, use_info=False)).articulation
+    freed = {} if given is None else given.freed_joints
+    where = str(source.file.with_name(ANNOTATION_FILE))
+    unconverted = source  # the colliders of the converted object are those of the file
+    source = replace(source, model=with_freed_joints(source.model, freed, where=where))
+    if given is not None and given.parts:
+        annotation = given
+    else:
+        scale = cfg.scale if given is None or cfg.scale is not None else given.stated_scale
+        found = annotate_source(source, AnnotateCfg(scale=scale, use_info=False))
+        annotation = found.articulation
+        if given is not None:
+            annotation = with_stated_mechanics(annotation, given, found.model, where=where)
     scale = annotation.urdf_scale
-    model = read_urdf(_convert_model(source, cfg, scale, folder / _MODEL_FOLDER))
+    model = read_urdf(_convert_model(unconverted, cfg, scale, folder / _MODEL_FOLDER))
+    # the converted URDF states no axis of joints that its original fixes
+    joints = scaled_model(source.model, scale).joints
+    moving = {name: replace(joints[name], axis=unit(joints[name].axis)) for name in freed}
+    model = replace(model, joints={**model.joints, **moving})
     held = {
         name: ends[0] * (scale if model.joints[name].kind == "prismatic" else 1.0)
         for name, ends in all_joint_ends(ObjectGeometry(source)).items()

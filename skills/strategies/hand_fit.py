@@ -99,7 +99,13 @@ class HandFit:
         )
 
     def grasp(
-        self, opening: float, *, shift_m: float = 0.0, along: bool = False, directions: HandDirections | None = None
+        self,
+        opening: float,
+        *,
+        shift_m: float = 0.0,
+        along: bool = False,
+        directions: HandDirections | None = None,
+        closed: bool = False,
     ) -> HandGrasp | None:
         """Returns the widest and deepest grasp that fits; None if none fits.
 
@@ -108,6 +114,7 @@ class HandFit:
             shift_m: Shift of the hand from the head along the contact axis [m].
             along: Whether the fingers close along the contact axis, not across it.
             directions: How the hand lies; None: as the handle says.
+            closed: Whether the fingers must also fit once they have closed, as beside the raised ring around a dial.
         """
         states = self._states(opening)
         thickness = self._length_m if along else self._thickness_m
@@ -120,8 +127,9 @@ class HandFit:
         for room in FINGER_ROOM_M:
             width = min(thickness + 2 * room, self.hand.max_width_m)
             for back in np.arange(0.0, most_back_m + 1e-9, _STEP_BACK_M):
+                held_m = thickness if closed else None
                 if all(
-                    any(self._fits(T, float(back), width, positions) for T in tried)
+                    any(self._fits(T, float(back), width, positions, held_m=held_m) for T in tried)
                     for positions, tried in zip(states, poses, strict=True)
                 ):
                     return HandGrasp(round(width, 4), round(float(back), 4))
@@ -264,9 +272,22 @@ class HandFit:
             poses.append(Pose(np.column_stack([x, closing, np.cross(x, closing)]), head))
         return poses
 
-    def _fits(self, T_root_tool: Pose, setback_m: float, width_m: float, positions: dict[str, float]) -> bool:
+    def _fits(
+        self,
+        T_root_tool: Pose,
+        setback_m: float,
+        width_m: float,
+        positions: dict[str, float],
+        *,
+        held_m: float | None,
+    ) -> bool:
+        """Whether open fingers fit, and if the thickness of what they hold is given [m], also closed ones."""
         fingers, palm = self.hand.boxes(width_m)
         there = T_root_tool @ Pose.from_translation([-setback_m, 0.0, 0.0])
+        if held_m is not None and self.solids.meets(
+            self.hand.boxes(held_m)[0], there, positions, margin_m=TIP_ROOM_M, without=self.part.link
+        ):
+            return False
         before = T_root_tool @ Pose.from_translation([-setback_m - self.approach_m, 0.0, 0.0])
         return (
             not self.solids.meets(fingers, there, positions, margin_m=TIP_ROOM_M)

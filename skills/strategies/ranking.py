@@ -214,6 +214,8 @@ def _derive_grasps(skill: str, case: _Case, asked: float | None) -> list[Strateg
             fitting.append(("knob_along_hinge", replace(setting, slips=list(KNOB_ALONG_SLIPS))))
     for shift_m in fit.grasp_shifts(start) if skill == "open" else (0.0,):
         grasp = fit.grasp_over(start, shift_m=shift_m)
+        if grasp is None and is_round(part):  # it may be held at any angle: something stands beside it
+            grasp = fit.grasp_over(start, along=True)
         if shift_m != 0.0 and (grasp is None or not fit.closes_on_part(start[0], grasp, shift_m=shift_m)):
             continue  # a straight shift leads off the rim of a round door
         if skill == "rotate":
@@ -237,6 +239,8 @@ def _derive_grasps(skill: str, case: _Case, asked: float | None) -> list[Strateg
             made = (make(asset, fit, edge, start) for edge in edges if name != kind)
             fitting += islice(((name, setting) for setting in made if setting is not None), 1)
         fitting += _derive_inside_pushes(case)
+    if skill == "rotate" and (tips := _grasp_by_tips(fit, start, fitting)) is not None:
+        fitting.append(tips)
     end = turned_to(part) if skill == "rotate" else opened_to(part, start, asked)
     turns = skill == "rotate" or needs_turns(part.kind, end - start[0])
     if part.kind is PartKind.knob and not is_round(part) and turns:
@@ -252,6 +256,20 @@ def _derive_grasps(skill: str, case: _Case, asked: float | None) -> list[Strateg
         return [*others, *_derive_drags(skill, case, asked)]
     sure = [strategy for strategy in fitting if strategy not in empty]
     return sure or _derive_drags(skill, case, asked) or empty  # the last closes on nothing
+
+
+def _grasp_by_tips(fit: HandFit, start: tuple[float, float], found: Sequence[Strategy]) -> Strategy | None:
+    """Returns the grasp of a knob with less of the pads, whose fingers meet nothing around it as they close.
+
+    None if there is none, or if it is what was found before.
+    """
+    grasp = fit.grasp(start[0], closed=True)
+    if grasp is None and is_round(fit.part):
+        grasp = fit.grasp(start[0], along=True, closed=True)
+    if grasp is None:
+        return None
+    setting = rotate_setting(fit.part, grasp)
+    return None if any(setting == other for _, other in found) else ("tips", setting)
 
 
 _LEVER_SLIPS = ("side", "gimbal", "bar", "fixed")

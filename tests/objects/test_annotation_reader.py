@@ -70,7 +70,12 @@ def refused(data, path, value):
         ("category", KeyError, "category is missing."),
         ("parts.door.joint", 3, "parts.door.joint must be a name, got 3."),
         ("scale", "big", "scale must be a finite number, got 'big'."),
-        ("parts", {}, "parts is empty. Name at least one part, or set `free: true` for an object to carry."),
+        (
+            "parts",
+            {},
+            "parts is empty. Name at least one part, set `free: true` for an object to carry, or state `mechanisms` "
+            "alone.",
+        ),
         ("parts.door.kind", "hinge", "expected one of: hinge_vertical, hinge_horizontal, slider, knob, lever, lid."),
         (
             "parts.door.joints",

@@ -117,6 +117,32 @@ def test_joints_that_follow_each_other_are_a_problem(model):
     assert found.startswith("mechanism 'm1' (mimic): joint 'lever' follows two joints, or itself")
 
 
+@pytest.mark.parametrize(
+    ("others", "said"),
+    [
+        ([{**LATCH, "joint": "lever", "by": "hinge"}], "joint 'lever' waits for 'hinge', which waits for 'lever'"),
+        (
+            [
+                {**LATCH, "joint": "lever", "by": "button", "free_at": 0.004},
+                {**LATCH, "joint": "button", "by": "hinge"},
+            ],
+            "joint 'button' waits for 'hinge', which waits for 'button': neither ever moves",
+        ),
+        (
+            [{**ONE_OF_EACH[5]}, {**ONE_OF_EACH[5], "range": [0.6, 0.8]}],
+            "joint 'hinge' moves only while 'lever' is from 0.6 to 0.8 rad, and another one asks for 0.2 to 0.4: never",
+        ),
+        ([{**LATCH, "joint": "lever", "by": "hinge", "free_at": 0.002}], None),  # the play is enough
+        ([{**LATCH, "joint": "lever", "by": "button", "free_at": 0.004}], None),
+        ([{**ONE_OF_EACH[4], "joints": ["lever", "drawer"]}], None),
+    ],
+)
+def test_what_would_hold_a_joint_for_ever_is_a_problem(model, others, said):
+    found = problems(model, LATCH, *others)
+    assert len(found) == (said is not None)
+    assert said is None or said in found[0]
+
+
 def test_conditions_say_what_frees_a_joint():
     (latch,) = read(LATCH).conditions()
     assert (latch.joint, latch.by, latch.while_moving) == ("hinge", "lever", False)

@@ -9,7 +9,7 @@ from pathlib import Path
 from unlatch.objects.annotate import storage
 from unlatch.objects.annotate.annotator import AnnotateCfg, AnnotationResult, annotate_source
 from unlatch.objects.annotate.peer_info import info_problems, make_info, read_peer_info
-from unlatch.objects.annotate.source import PARTNET_URDF, find_urdf, has_urdf, read_source
+from unlatch.objects.annotate.source import PARTNET_URDF, find_urdf, has_urdf, read_source, with_freed_joints
 from unlatch.objects.annotation import ANNOTATION_FILE
 from unlatch.objects.importers.mesh_object import MeshJointCfg, write_mesh_urdf
 from unlatch.objects.importers.plausibility import MENDED_FOLDER, find_doubts, write_mended
@@ -120,11 +120,17 @@ def annotate_target(
 ) -> AnnotationResult:
     """Annotates one object; see `annotate`. The annotation is written last, after its picture.
 
-    Closing forces and mechanisms that the replaced file states are kept.
+    Freed joints, closing forces and mechanisms that the replaced file states are kept.
     """
     storage.check_replaceable(target.file, urdf=find_urdf(target.source).name, force=force)
     source = read_source(target.source, category=category, packages=True)
     doubts = tuple(doubt.text for doubt in find_doubts(source))
+    stated = storage.read_stated(target.file, urdf=source.file.name)
+    if stated is not None:
+        freed = with_freed_joints(source.model, stated.freed_joints, where=str(target.file))
+        source = replace(source, model=freed)
+        if not stated.parts and cfg.scale is None and cfg.size_m is None:
+            cfg = replace(cfg, scale=stated.stated_scale)
     try:
         found = annotate_source(source, cfg)
     except AssetError as exc:
@@ -134,8 +140,10 @@ def annotate_target(
         if not hints:
             raise
         raise AssetError(" ".join([exc.message, *hints]), path=str(target.source)) from exc
-    articulation = storage.keep_stated_mechanics(found.articulation, target.file, found.model)
-    warnings = (*doubts, *storage.range_warnings(found.model, articulation))
+    articulation = found.articulation
+    if stated is not None:
+        articulation = storage.with_stated_mechanics(articulation, stated, found.model, where=str(target.file))
+    warnings = (*doubts, *storage.range_warnings(found.model, articulation), *storage.mechanism_warnings(articulation))
     found = replace(found, articulation=articulation, warnings=warnings)
     if picture:
         storage.write_annotation_file(target.picture, annotation_png(found.model, found.articulation))

@@ -623,9 +623,12 @@ class Judge:
                 joint = speeds.too_fast.get(name)
                 which = "A joint" if joint is None else f"Joint '{joint.name}'"
                 unit = "rad/s or m/s" if joint is None else "m/s" if joint.prismatic else "rad/s"
+                is_led = joint is not None and run.moved is not None and joint.name == run.moved.name
+                is_let_go = is_led and run.skill.phase in (Phase.release, Phase.retreat)
+                why = f" after the hand let go: nothing holds '{run.part}' there" if is_let_go else ""
                 self._fail(
                     "overspeed",
-                    f"{which} of '{name}' moved at {speed:.1f} {unit} (allowed {MAX_JOINT_SPEED:g})",
+                    f"{which} of '{name}' moved at {speed:.1f} {unit} (allowed {MAX_JOINT_SPEED:g}){why}",
                     body=name,
                     speed=speed,
                     allowed=MAX_JOINT_SPEED,

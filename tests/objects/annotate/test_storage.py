@@ -10,14 +10,16 @@ from unlatch.objects.annotate.source import read_source
 from unlatch.objects.annotate.storage import (
     check_replaceable,
     is_hand_made,
-    keep_stated_mechanics,
     load_annotation,
+    mechanism_warnings,
+    read_stated,
     with_mark,
+    with_stated_mechanics,
     write_annotation_file,
 )
 from unlatch.objects.annotation_entries import NO_CLOSING_FORCES, Catch, ClosingForces
 from unlatch.objects.annotation_reader import read_articulation
-from unlatch.objects.mechanisms import Mimic, SoftClose
+from unlatch.objects.mechanisms import Latch, Mimic, SoftClose
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import Pose
 
@@ -33,6 +35,12 @@ def made(write):
     write_annotation_file(path, articulation.to_yaml().encode())
     (part,) = articulation.parts.values()
     return path, articulation, part
+
+
+def keep_stated(articulation, path, model):
+    """Returns an annotation with what the file states that it replaces."""
+    old = read_stated(path, urdf=articulation.urdf_record["file"])
+    return articulation if old is None else with_stated_mechanics(articulation, old, model, where=str(path))
 
 
 def rewrite(path, articulation, *, parts=None, **extra):
@@ -78,12 +86,35 @@ def test_an_unreadable_annotation_and_one_of_another_urdf_are_not_replaced(made)
         check_replaceable(path, urdf="thing.urdf", force=False)
 
 
+def test_a_joint_that_frees_a_part_but_moves_none_is_warned_of(made):
+    _, articulation, part = made
+    bolt, gear = Latch(part.joint, "key", free_at=0.5), Mimic("key", "lever")
+    (line,) = mechanism_warnings(replace(articulation, mechanisms={"bolt": bolt, "gear": gear}))
+    assert line.startswith(
+        f"mechanism 'bolt': joint 'key' must move before '{part.joint}' does, and it is the joint of"
+    )
+    coupled = {"bolt": bolt, "gear": Mimic("key", part.joint)}
+    assert mechanism_warnings(replace(articulation, mechanisms=coupled)) == []
+
+
+def test_a_file_that_states_mechanisms_alone_is_completed_without_force(made):
+    path, articulation, part = made
+    soft = SoftClose(part.joint, 8.0, 0.04, 0.1)
+    alone = replace(articulation, parts={}, mechanisms={"damper": soft}, extra={})
+    path.write_text(alone.to_yaml())
+    check_replaceable(path, urdf="thing.urdf", force=False)
+    assert keep_stated(articulation, path, load_annotation(path).model).mechanisms == {"damper": soft}
+    path.write_text(replace(alone, extra={"urdf": {"file": "other.urdf"}}).to_yaml())
+    with pytest.raises(AssetError, match=r"is about other\.urdf, not thing\.urdf"):
+        check_replaceable(path, urdf="thing.urdf", force=False)
+
+
 @pytest.mark.parametrize("stated", [FORCES, NO_CLOSING_FORCES])
 def test_a_new_annotation_keeps_the_closing_forces_that_the_file_states(made, stated):
     path, articulation, part = made
     model = load_annotation(path).model
     rewrite(path, articulation, parts=[replace(part, name="mine", closing_forces=stated)])
-    kept = keep_stated_mechanics(articulation, path, model)
+    kept = keep_stated(articulation, path, model)
     assert kept.part(part.name).closing_forces == stated
     assert replace(kept, parts=articulation.parts) == articulation
 
@@ -98,25 +129,25 @@ def test_a_new_annotation_takes_no_closing_forces_from_a_file_about_something_el
         path.unlink,
     ):
         spoil()
-        assert keep_stated_mechanics(articulation, path, model) == articulation
+        assert keep_stated(articulation, path, model) == articulation
 
 
 def test_a_new_annotation_keeps_the_mechanisms_that_the_file_states(made):
     path, articulation, part = made
     model, soft = load_annotation(path).model, SoftClose(part.joint, 8.0, 0.04, 0.1)
     path.write_text(replace(articulation, mechanisms={"damper": soft}, parts_collide=False).to_yaml())
-    kept = keep_stated_mechanics(articulation, path, model)
+    kept = keep_stated(articulation, path, model)
     assert (kept.mechanisms, kept.parts_collide) == ({"damper": soft}, False)
     path.write_text(replace(articulation, mechanisms={"damper": replace(soft, joint="gone")}).to_yaml())
     with pytest.raises(AssetError, match=r"mechanism 'damper' .* joint 'gone' is not in the URDF"):
-        keep_stated_mechanics(articulation, path, model)
+        keep_stated(articulation, path, model)
 
 
 def test_a_coupling_that_nobody_wrote_by_hand_is_found_anew(made):
     path, articulation, part = made
     model, old = load_annotation(path).model, replace(articulation, mechanisms={"mimic": Mimic("gone", part.joint)})
     path.write_text(with_mark(old).to_yaml())
-    assert keep_stated_mechanics(articulation, path, model).mechanisms == {}
+    assert keep_stated(articulation, path, model).mechanisms == {}
 
 
 def test_closing_forces_that_do_not_fit_the_new_annotation_are_refused(made):
@@ -125,7 +156,7 @@ def test_closing_forces_that_do_not_fit_the_new_annotation_are_refused(made):
     rewrite(path, articulation, parts=[replace(part, closing_forces=FORCES)])
     ajar = replace(part, openness=replace(part.openness, closed=0.1))
     with pytest.raises(AssetError, match="closing_forces need a part that closes at a limit of its joint"):
-        keep_stated_mechanics(replace(articulation, parts={part.name: ajar}), path, model)
+        keep_stated(replace(articulation, parts={part.name: ajar}), path, model)
 
 
 def test_an_annotation_is_read_with_its_urdf_in_metres_and_checked(made):

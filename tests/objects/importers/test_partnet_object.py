@@ -232,7 +232,7 @@ def test_unknown_categories_and_instances_name_the_known_ones(load, boxes_dir):
         load(category="fridge")
     assert str(caught.value) == (
         "object.category='fridge' is not a category of source=partnet_mobility. Did you mean 'refrigerator'? "
-        "Known: drawer, microwave, refrigerator, safe. Name one of them."
+        "Known: drawer, locked_safe, microwave, refrigerator, safe. Name one of them."
     )
     with pytest.raises(AssetError) as caught:
         load(instance="78")
@@ -337,3 +337,17 @@ def test_real_objects_are_ready_for_simulation(partnet_dir, load, client, catego
     travel = part.openness.open - part.openness.closed
     push = (5.0 if part.kind is PartKind.slider else 1.0) * np.sign(travel)
     assert (pushed(body, client, push, 960) - part.openness.closed) / travel > 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("instance", ["101584"])
+def test_a_locked_safe_has_the_joints_that_its_file_fixes(partnet_dir, load, instance):
+    asset = load(partnet_dir, category="locked_safe", instance=instance)
+    assert validate_articulation(asset) == []
+    said = asset.explain_held("door", asset.rest_positions)
+    assert [line.split(":")[0] for line in said] == ["door is latched", "knob is locked"]
+
+
+def test_a_folder_without_objects_whose_mechanisms_are_stated_says_which_they_are(load, boxes_dir):
+    with pytest.raises(AssetError, match=r"folders safe, safe_rotate, Safe with one of 101584, 102278\)"):
+        load(str(boxes_dir), category="locked_safe")

@@ -222,3 +222,53 @@ def test_an_instance_or_a_part_that_is_not_there_is_refused(cfg):
 def test_the_category_is_the_folder_of_a_data_set_and_no_other_folder(tmp_path, folder, category):
     assert category_of(tmp_path / folder, is_partnet=True) == category
     assert category_of(tmp_path / folder, is_partnet=False) == "object"
+
+
+STATED = """schema: 1
+category: cabinet
+urdf: {file: cabinet.urdf, scale: 1.2}
+freed_joints:
+  screws: {kind: revolute, lower: 0.0, upper: 1.2}
+mechanisms:
+  bolt: {kind: latch, joint: hinge, by: screws, free_at: 0.7}
+"""
+
+
+@pytest.fixture
+def locked(urdf):
+    """The cabinet with a grip that its file fixes and that an annotation without parts frees."""
+    axis = '<origin xyz="0.36 0 0.2"/><axis xyz="0 1 0"/></joint>'
+    urdf.write_text(CABINET.replace('<origin xyz="0.36 0 0.2"/></joint>', axis))
+    path = urdf.with_name(ANNOTATION_FILE)
+    path.write_text(STATED)
+    return path
+
+
+def test_an_annotation_without_parts_frees_a_fixed_joint_and_the_parts_are_derived(cfg, locked):
+    asset = load(cfg)
+    assert asset.articulation.mechanisms["bolt"].by == "screws"
+    assert {part.joint for part in asset.articulation.parts.values()} == {"hinge", "screws", "press"}
+    joint = read_urdf(asset.urdf_path).joints["screws"]
+    assert (joint.kind, joint.lower, joint.upper, tuple(joint.axis)) == ("revolute", 0.0, 1.2, (0.0, 1.0, 0.0))
+    assert asset.bounds_obj[1, 2] == pytest.approx(1.2 * 0.415, abs=1e-3)  # the button is pressed
+    assert asset.explain_held("door", asset.rest_positions) == [
+        "door is latched: knob at 0 of the 0.7 rad that free it"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("  screws: {kind", "  screw: {kind", "freed_joints: joint 'screw' is not in the URDF. Did you mean 'screws'?"),
+        ("  screws: {kind", "  hinge: {kind", "joint 'hinge' is revolute in the URDF and moves already. Remove"),
+        ("revolute", "hinge", r"freed_joints.screws.kind is 'hinge', expected revolute or prismatic."),
+        ("lower: 0.0", "lower: 2.0", "freed_joints.screws.lower is 2 and upper 1.2, expected the lower limit first"),
+        ("free_at: 0.7", "free_at: 1.7", "free_at is 1.7 rad, but joint 'screws' moves by 1.2 rad from its rest"),
+    ],
+)
+def test_what_cannot_be_freed_is_named(cfg, locked, old, new, said):
+    locked.write_text(STATED.replace(old, new))
+    with pytest.raises(AssetError) as caught:
+        load(cfg)
+    assert said in str(caught.value)
+    assert ANNOTATION_FILE in str(caught.value)

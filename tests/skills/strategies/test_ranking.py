@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.skills.builders import part_of, strategies_of
+from tests.skills.builders import CLOSED, HAND, fit_of, handle_at, link, made_of, part_of, strategies_of
 from unlatch.objects.annotation import Handle, HandleType, Openness, PartKind
 from unlatch.simcore.errors import ConfigError
 from unlatch.skills.strategies.open_close import is_round, start_range
@@ -80,6 +80,36 @@ def test_a_blade_is_held_flat_between_the_pads_across_it_or_along_it(blade, dial
     narrow, wide = (setting.approach_width_m for setting in strategies.values())
     assert narrow < float(blade[1].handle.size[2]) < wide
     assert list(strategies_of("rotate", dial)) == ["knob"]  # round: one strategy for all angles
+
+
+def flat_dial(**around):
+    """A dial of 24 mm that stands 20 mm out of a plate, with further boxes on the plate."""
+    plate = ((-0.05, -0.3, -0.3), (0.0, 0.3, 0.3))
+    dial = link("dial", disc=((0.0, -0.012, -0.012), (0.02, 0.012, 0.012)))
+    how = {"kind": PartKind.knob, "axis": [1.0, 0.0, 0.0], "upper": 3.0, "spot": [0.02, 0.0, 0.0]}
+    head = np.array([0.01, 0.0, 0.0])
+    held = {"handle": handle_at(head, [0.02, 0.024, 0.024], HandleType.knob), "head": head}
+    across = {"across": [0.0, 1.0, 0.0], "along": [0.0, 0.0, 1.0]}
+    return made_of(link("body", plate=plate, **around), dial, **how, **held, **across)
+
+
+def test_a_dial_is_also_held_by_its_tips_where_closed_fingers_would_meet_a_ring_around_it():
+    sides = {"left": -1.0, "right": 1.0}
+    ring = {
+        name: ((0.0, min(0.013 * side, 0.017 * side), -0.03), (0.004, max(0.013 * side, 0.017 * side), 0.03))
+        for name, side in sides.items()
+    }
+    assert list(strategies_of("rotate", flat_dial())) == ["knob"]
+    found = strategies_of("rotate", flat_dial(**ring))
+    assert list(found) == ["knob", "tips"]
+    deep, tips = (setting.modify_actuation_motion for setting in found.values())
+    assert tips[1] < deep[1] < 0.0
+
+
+def test_a_round_dial_beside_a_handle_is_held_at_another_angle():
+    made = flat_dial(handle=((0.0, -0.06, -0.02), (0.04, -0.02, 0.02)))
+    assert fit_of(made, 0.06).grasp(0.0) is None
+    assert strategies_of("rotate", made, CLOSED)["knob"].approach_width_m < HAND.max_width_m
 
 
 def test_a_blade_that_is_opened_far_is_also_held_along_it(blade):

@@ -1,5 +1,7 @@
 """The judge of an episode: when it succeeds, and when a skill begins, ends and meets its conditions."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -19,6 +21,8 @@ from unlatch.robots.arm_control import Action, ArmAction
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.recording.success_rules import MOVING_STEP
 from unlatch.simcore.sim.contacts import ObjectView
+from unlatch.skills.commands import Phase
+from unlatch.skills.context import FrameSpeeds
 from unlatch.tasks.task import GoalCfg, GoalKind
 from unlatch.workflows.episode.criteria import PolicyRules
 
@@ -269,6 +273,16 @@ class TestSkills:
         stage.frame(speeds=TOO_FAST)
         stage.judge.end_skill(run)
         assert (stage.codes(), run.success) == (["overspeed"], False)
+
+    @pytest.mark.parametrize("phase", [Phase.follow, Phase.retreat])
+    def test_a_lid_that_falls_back_is_said_to_have_been_let_go(self, phase):
+        stage, run = Stage.started()
+        run.skill.phase = phase
+        hinge = SimpleNamespace(name=run.moved.name, prismatic=False)
+        stage.frame(speeds=FrameSpeeds(0.0, {"oven": 6.0}, {"oven": hinge}))
+        assert (" after the hand let go: nothing holds 'door' there" in stage.failure.message) == (
+            phase is Phase.retreat
+        )
 
     def test_no_skill_of_a_demonstration_succeeds_after_a_failure_of_another_arm(self):
         stage, left = Stage.started(*two_arms(finger_contact_required=False), arms=BOTH)

@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 
 from unlatch.configs.dataclass_reader import read_dataclass
-from unlatch.configs.derived_task import derive_layout, fill_derived_task, fill_skill_setting, skill_strategies
+from unlatch.configs.derived_task import (
+    derive_layout,
+    fill_derived_task,
+    fill_skill_setting,
+    skill_strategies,
+    with_mechanism_steps,
+)
 from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
@@ -217,3 +223,12 @@ def test_a_lid_that_one_hold_does_not_lead_far_enough_is_opened_in_two(words: st
     assert first.planner_setting.success_threshold <= 0.6
     reached = 0.9 + second.planner_setting.success_threshold
     assert reached == pytest.approx(0.9 * part.openness.span, rel=5e-3)
+
+
+@pytest.mark.parametrize(
+    ("skill", "names"), [("open", ["artpreplan", "rotate", "open"]), ("close", ["artpreplan", "close"])]
+)
+def test_a_named_object_gets_the_steps_that_free_its_part(skill, names):
+    cfg = config("object=locked_safe", "object.instance=3", f"skill={skill}", "part=door")
+    assets = {cfg.object.name: load_object(cfg.object, rng=np.random.default_rng(0))}
+    assert [entry.name for entry in with_mechanism_steps(cfg, assets).skills] == names
