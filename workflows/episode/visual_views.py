@@ -282,7 +282,7 @@ def _fit_sensor(cfg: EpisodeCfg, sensor: SensorCfg) -> SensorCfg:
     optics = sensor.optics()
     half_rad = 0.5 * min(optics.fov_rad, 2.0)
     if sensor.mount.fit is MountFit.hand:
-        mount = _mount_on_hand(cfg, half_rad)
+        mount = _mount_on_hand(cfg, sensor.mount.link, half_rad)
     else:
         aspect = optics.width / optics.height
         view = framing_camera(
@@ -296,12 +296,12 @@ def _fit_sensor(cfg: EpisodeCfg, sensor: SensorCfg) -> SensorCfg:
     return replace(sensor, mount=replace(sensor.mount, fit=MountFit.none, **mount))
 
 
-def _mount_on_hand(cfg: EpisodeCfg, half_rad: float) -> dict[str, Any]:
+def _mount_on_hand(cfg: EpisodeCfg, link: str | None, half_rad: float) -> dict[str, Any]:
     """Returns position and rotation of a camera that looks over the palm at the fingertips, frame of the ee link.
 
     The palm stays below the picture as far as that leaves the fingertips in its lower third.
     """
-    arm = cfg.robot.arms[0]
+    arm = next((arm for arm in cfg.robot.arms if arm.ee_link == link), cfg.robot.arms[0])
     hand, T_ee_tool = hand_shape(cfg.robot, arm), tool_frame(arm.keypoints)
     _, palm = hand.boxes(hand.max_width_m)
     near_palm = palm[palm[:, 1, 0] > palm[:, 1, 0].max() - _BEHIND_PALM_M] if len(palm) else np.zeros((1, 2, 3))

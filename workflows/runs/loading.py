@@ -22,7 +22,7 @@ from unlatch.configs.dataclass_reader import (
     wrong_type,
 )
 from unlatch.configs.schema import EpisodeCfg, check_episode, find_info_files, hand_notices
-from unlatch.simcore.errors import ConfigError, unknown_key, unknown_name
+from unlatch.simcore.errors import AssetError, ConfigError, unknown_key, unknown_name
 from unlatch.simcore.files import user_path
 from unlatch.workflows.runs.schema import CollectCfg
 
@@ -135,7 +135,7 @@ def load_config(
         notices = find_doubts_of_object(request)
         try:
             request = derive_request(primary, schema, request)
-        except ConfigError as exc:
+        except (AssetError, ConfigError) as exc:
             if not notices:
                 raise
             raise ConfigError(f"{exc.message} A possible cause: {notices[0]}", **exc.values) from exc
