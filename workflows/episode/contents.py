@@ -92,7 +92,7 @@ def explain_empty(asset: ObjectAsset, *, name: str) -> str:
         if not kinds
         else f"no {', '.join(kinds)} fits into its {', '.join(key for key, _ in places)}"
         if places
-        else "its colliders leave no floor in a drawer, or behind a door, of which `regions` of its annotation name one"
+        else "its colliders leave no floor in a drawer or behind a door, and its annotation states no region there"
     )
     return f"note: randomization.contents puts nothing into '{name}': {why}"
 
