@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from unlatch.objects.annotate.annotator import annotate_source
-from unlatch.objects.annotate.source import category_of, read_source
+from unlatch.objects.annotate.source import category_of, read_category, read_source
 from unlatch.objects.annotation import ANNOTATION_FILE, FramedVector
 from unlatch.objects.annotation_entries import FixedHandle, Region, RegionKind, RegionOpening
 from unlatch.objects.config import ObjectCfg, ObjectSource
@@ -222,3 +222,14 @@ def test_an_instance_or_a_part_that_is_not_there_is_refused(cfg):
 def test_the_category_is_the_folder_of_a_data_set_and_no_other_folder(tmp_path, folder, category):
     assert category_of(tmp_path / folder, is_partnet=True) == category
     assert category_of(tmp_path / folder, is_partnet=False) == "object"
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "category"),
+    [("toy_box", "model", "box"), ("r", "my_cabinet", "cabinet"), ("robot", "model", "object"), ("open", "it", "object")],
+)
+def test_a_known_category_in_the_name_of_a_urdf_counts(name, file, category, tmp_path):
+    path = tmp_path / f"{file}.urdf"
+    path.write_text(f'<robot name="{name}"><link name="a"/></robot>')
+    assert read_category(path) == category
+    assert read_source(path).category == category
