@@ -226,7 +226,7 @@ def test_the_category_is_the_folder_of_a_data_set_and_no_other_folder(tmp_path, 
 
 @pytest.mark.parametrize(
     ("name", "file", "category"),
-    [("toy_box", "model", "box"), ("r", "my_cabinet", "cabinet"), ("robot", "model", "object"), ("open", "x", "object")],
+    [("toy_box", "model", "box"), ("r", "a_cabinet", "cabinet"), ("robot", "model", "object"), ("open", "x", "object")],
 )
 def test_a_known_category_in_the_name_of_a_urdf_counts(name, file, category, tmp_path):
     path = tmp_path / f"{file}.urdf"
