@@ -103,8 +103,8 @@ def test_a_force_belongs_to_the_frame_at_the_end_of_its_interval(scene, record):
 
 @pytest.mark.parametrize(("height_m", "is_far"), [(0.3, False), (1.8, True)])
 def test_the_eye_is_so_far_away_that_a_tall_object_is_in_the_picture(height_m, is_far):
-    low, high = np.array([-0.3, -0.3, 0.0]), np.array([0.3, 0.3, height_m])
-    arrays = {"objects.thing.root_position": np.array([[0.9, 0.0, 0.0]])}
+    low, high = np.array([-0.15, -0.15, 0.0]), np.array([0.15, 0.15, height_m])
+    arrays = {"objects.thing.root_position": np.array([[0.6, 0.0, 0.0]])}
     arrays["objects.thing.root_quat_xyzw"] = np.array([[0.0, 0.0, 0.0, 1.0]])
     eye, target = choose_view({"thing": SimpleNamespace(bounds_obj=np.array([low, high]))}, arrays)
     assert (np.linalg.norm(eye - target) > 1.7) == is_far
