@@ -35,7 +35,7 @@ from unlatch.simcore.urdf.reader import is_shared_folder, model_folder, parse_xm
 FRAMES_FILE = "frames.json"
 """Beside the URDF of a USD: the frames of its prims in those of the links."""
 
-VERSION = 8
+VERSION = 9
 """Raise it with every change of the output: cached files are then made again."""
 
 MODEL_SUFFIXES = (*USD_SUFFIXES, *GLTF_SUFFIXES, *SDF_SUFFIXES, *MJCF_SUFFIXES)
@@ -316,7 +316,8 @@ def _category_of_file(path: Path) -> str:
     if is_partnet or found != UNKNOWN_CATEGORY:
         return found
     own = "" if needs_urdf(path) else parse_xml(path).get("name", "")
-    return named_category(own) or named_category(path.stem) or UNKNOWN_CATEGORY
+    words = re.findall("[a-z]+", f"{path.stem} {own}".lower())  # the last one is the noun: `door_cabinet`
+    return next((word for word in reversed(words) if word in LARGEST_EXTENT_M), UNKNOWN_CATEGORY)
 
 
 def category_of(folder: Path, *, is_partnet: bool) -> str:

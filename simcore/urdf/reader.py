@@ -319,6 +319,7 @@ def read_urdf(path: Path | str, *, packages: bool = True, meshes_anywhere: bool 
     named = [mesh.get("filename", "") for mesh in root.iter("mesh")] if packages else []
     known = mesh_paths(file, named, where=str(file)) if meshes_anywhere else {}
     folder = file.parent if meshes_anywhere else asset_folder(file, named, where=str(file))
+    _take_gazebo_colours(root)
     # a colour that a link states goes for later links, too
     coloured = [material for material in root.iter("material") if material.find("color") is not None]
     materials = {material.get("name", ""): material for material in (*coloured, *root.findall("material"))}
@@ -335,6 +336,33 @@ def read_urdf(path: Path | str, *, packages: bool = True, meshes_anywhere: bool 
     )
     _check_tree(file, model)
     return model
+
+
+_GAZEBO_RGB = {
+    "Black": "0 0 0",
+    "Blue": "0 0 1",
+    "DarkGrey": "0.175 0.175 0.175",
+    "Green": "0 1 0",
+    "Grey": "0.7 0.7 0.7",
+    "Orange": "1 0.5088 0.0468",
+    "Purple": "1 0 1",
+    "Red": "1 0 0",
+    "Turquoise": "0 1 1",
+    "White": "1 1 1",
+    "Yellow": "1 1 0",
+}
+"""Diffuse colours of Gazebo's own materials, `Gazebo/NAME` (its `gazebo.material`)."""
+
+
+def _take_gazebo_colours(root: ET.Element) -> None:
+    """Gives visuals without a material the colour that `<gazebo reference="LINK">` states for their link."""
+    links = {link.get("name"): link for link in root.findall("link")}
+    for block in root.findall("gazebo"):
+        link, named = links.get(block.get("reference", "")), (block.findtext("material") or "").strip()
+        text = block.findtext("visual/material/diffuse") or _GAZEBO_RGB.get(named.removeprefix("Gazebo/"))
+        for visual in [] if link is None or text is None else link.findall("visual"):
+            if visual.find("material") is None:
+                ET.SubElement(ET.SubElement(visual, "material"), "color", {"rgba": text.strip()})
 
 
 def _refuse_xacro(file: Path, root: ET.Element) -> None:

@@ -461,3 +461,16 @@ def test_a_mesh_without_extent_is_refused(tmp_path):
     text = '<link name="a"><visual><geometry><mesh filename="m.obj" scale="1 0 1"/></geometry></visual></link>'
     with pytest.raises(AssetError, match="visual of link 'a' has the scale 1 0 1, which leaves nothing of its mesh"):
         read_urdf(_write(tmp_path, _robot(text)))
+
+
+def test_colours_of_gazebo_go_for_visuals_without_a_material(tmp_path):
+    box = '<visual><geometry><box size="1 1 1"/></geometry>{}</visual>'
+    own = '<material name="m"><color rgba="0.1 0.2 0.3 1"/></material>'
+    blocks = '<gazebo reference="a"><material>Gazebo/Red</material></gazebo><gazebo><static>true</static></gazebo>'
+    blocks += '<gazebo reference="b"><visual><material><diffuse> 0 0.5 1 1</diffuse></material></visual></gazebo>'
+    links = f'<link name="a">{box.format("")}{box.format(own)}</link><link name="b">{box.format("")}</link>'
+    joint = '<joint name="j" type="fixed"><parent link="a"/><child link="b"/></joint>'
+    (tmp_path / "r.urdf").write_text(f'<robot name="r">{links}{joint}{blocks}</robot>')
+    model = read_urdf(tmp_path / "r.urdf")
+    assert [shape.rgba for shape in model.links["a"].visuals] == [(1, 0, 0, 1), (0.1, 0.2, 0.3, 1)]
+    assert [shape.rgba for shape in model.links["b"].visuals] == [(0, 0.5, 1, 1)]

@@ -175,6 +175,34 @@ def test_a_picture_and_a_coupling_of_an_mjcf(write):
     assert annotate_source(source).articulation.mechanisms == {"mimic": Mimic("right", "left")}
 
 
+def test_a_coupling_of_an_mjcf_that_is_not_active_is_left_out_with_a_line(write):
+    pytest.importorskip("mujoco")
+    path = write("mjcf", "textured_doors")
+    path.write_text(path.read_text().replace('joint2="left"', 'joint2="left" active="false"'))
+    source = read_source(path)
+    assert source.model.joints["right"].follows is None
+    assert "left out: the equality by which joint 'right' would follow 'left', which is not active" in source.notices
+
+
+def test_an_mjcf_of_objects_that_stand_apart_is_refused_with_their_names(write):
+    pytest.importorskip("mujoco")
+    path = write("mjcf", "textured_doors")
+    text = path.read_text()
+    case = text[text.index('<body name="case">') : text.index("</worldbody>")]
+    for apart, names in (("3 0 0", "case, other"), ("0 0.61 0", "")):
+        other = (
+            case.replace('name="case"', f'name="other" pos="{apart}"')
+            .replace('name="', 'name="o')
+            .replace('name="oother"', 'name="other"')
+        )
+        path.write_text(text.replace("</worldbody>", f"{other}</worldbody>"))
+        if names:
+            with pytest.raises(AssetError, match=f"2 objects that stand apart, {names}. Annotate one of them: body=ca"):
+                read_source(path)
+        else:
+            assert len(read_source(path).model.joints) > 2
+
+
 def test_a_mimic_of_an_sdf_counts_from_its_reference(write):
     path = write("sdf", "hinged_door")
     mimic = (
