@@ -16,7 +16,7 @@ from xml.parsers import expat
 
 import numpy as np
 
-from unlatch.simcore.errors import AssetError
+from unlatch.simcore.errors import AssetError, close_matches
 from unlatch.simcore.files import home_folder
 from unlatch.simcore.geometry import Pose, matrix_from_rpy
 from unlatch.simcore.urdf.model import (
@@ -298,6 +298,9 @@ def _declared_name(folder: Path) -> str | None:
 MAX_MESH_BYTES = 64_000_000
 
 
+_JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
+"""Those of the specification, and the one that Bullet has besides."""
+_DECIMAL_COMMA = re.compile(r"\d,\d")
 _MIMIC_NUMBERS = (("multiplier", "1"), ("offset", "0"))
 """Attributes of `<mimic>` and what they are if they are not stated."""
 
@@ -360,9 +363,11 @@ def _take_gazebo_colours(root: ET.Element) -> None:
     for block in root.findall("gazebo"):
         link, named = links.get(block.get("reference", "")), (block.findtext("material") or "").strip()
         text = block.findtext("visual/material/diffuse") or _GAZEBO_RGB.get(named.removeprefix("Gazebo/"))
-        for visual in [] if link is None or text is None else link.findall("visual"):
+        if link is None or text is None:
+            continue
+        for visual in link.findall("visual"):
             if visual.find("material") is None:
-                ET.SubElement(ET.SubElement(visual, "material"), "color", {"rgba": text.strip()})
+                ET.SubElement(ET.SubElement(visual, "material"), "color", {"rgba": text})
 
 
 def _refuse_xacro(file: Path, root: ET.Element) -> None:
@@ -520,6 +525,11 @@ class _UrdfReader:
         name = self._read_attribute(element, "name", "joint")
         where = f"joint '{name}'"
         kind = self._read_attribute(element, "type", where)
+        if kind not in _JOINT_TYPES:
+            raise self._make_error(
+                where,
+                f"is of type '{kind}'.{close_matches(kind.lower(), _JOINT_TYPES)} Known: {', '.join(_JOINT_TYPES)}",
+            )
 
         def find_text(tag: str, key: str, default: str) -> str:
             owner = element.find(tag)
@@ -614,8 +624,9 @@ class _UrdfReader:
         except ValueError:
             values = []
         if len(values) != count or not all(map(math.isfinite, values)):
+            comma = ", with a point for a comma" if _DECIMAL_COMMA.search(text) else ""
             raise self._make_error(
-                where, f"has '{text}' where {count} finite number{'s belong' if count > 1 else ' belongs'}"
+                where, f"has '{text}' where {count} finite number{'s belong' if count > 1 else ' belongs'}{comma}"
             )
         return values
 

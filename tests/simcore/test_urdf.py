@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -474,3 +475,23 @@ def test_colours_of_gazebo_go_for_visuals_without_a_material(tmp_path):
     model = read_urdf(tmp_path / "r.urdf")
     assert [shape.rgba for shape in model.links["a"].visuals] == [(1, 0, 0, 1), (0.1, 0.2, 0.3, 1)]
     assert [shape.rgba for shape in model.links["b"].visuals] == [(0, 0.5, 1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            'type="revolute"',
+            'type="Revolute"',
+            "joint 'j' is of type 'Revolute'. Did you mean 'revolute'? Known: revolute",
+        ),
+        ('xyz="0 0 1"', 'xyz="0,5 0 1"', "'0,5 0 1' where 3 finite numbers belong, with a point for a comma."),
+    ],
+)
+def test_a_wrong_type_of_a_joint_and_a_decimal_comma_are_said(old, new, said, tmp_path):
+    joint = '<joint name="j" type="revolute"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/></joint>'
+    (tmp_path / "r.urdf").write_text(
+        f'<robot name="r"><link name="a"/><link name="b"/>{joint.replace(old, new)}</robot>'
+    )
+    with pytest.raises(AssetError, match=re.escape(said)):
+        read_urdf(tmp_path / "r.urdf")
