@@ -370,6 +370,8 @@ def _find_inward(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt
         return None
     problem = f"leads its part into the body: from {start:g} to {far:.3g}"
     if motion.entering(start, back) > _LITTLE:
+        if any(above.moves for above in model.joints_above(joint.parent)):
+            return None  # it may move in while what carries it is open, as the second leaf of a folding door
         expected = "; a door or lid turns about one of its edges" if joint.kind == "revolute" else ""
         return Doubt(
             f"joint '{joint.name}' {problem}, and the reversed axis would, too. Correct its axis or origin{expected}."

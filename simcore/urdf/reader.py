@@ -52,11 +52,34 @@ def parse_xml(path: Path, *, root_tag: str | None = None, most_bytes: int = MAX_
         data = path.read_bytes()
     except OSError as exc:
         raise AssetError(f"{path}: the file cannot be read ({exc.strerror or exc}).", path=str(path)) from exc
+    refuse_placeholder(path, data[:_HEAD_BYTES])
     root = _parse_elements(_from_declaration(data), path)
     if root_tag is not None and root.tag != root_tag:
         advice = f" An SDF file says the same in other elements: {_FROM_SDF}." if root.tag == "sdf" else ""
         raise AssetError(f"{path}: the root element is <{root.tag}>, expected <{root_tag}>.{advice}", path=str(path))
     return root
+
+
+_HEAD_BYTES = 200
+
+
+def refuse_placeholder(path: Path, head: bytes | None = None) -> None:
+    """Raises for a file of which only a placeholder was downloaded: a pointer of Git LFS, or a page of a website.
+
+    Raises:
+        AssetError: It is one.
+    """
+    if head is None:
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+    start = head.lstrip().lower()
+    if start.startswith(b"version https://git-lfs"):
+        what = "a pointer of Git LFS, not the file. Fetch it: git lfs pull"
+    elif start.startswith((b"<!doctype html", b"<html")):
+        what = "a web page, not the file. Download the file itself, such as by the button Raw of GitHub"
+    else:
+        return
+    raise AssetError(f"{path}: it is {what}.", path=str(path))
 
 
 _FROM_SDF = "use the URDF or xacro from which it was made, or convert it"
@@ -430,14 +453,15 @@ def resolve_inside(folder: Path, name: str, *, where: str, asset_folder: Path | 
 
 
 def check_file_size(path: Path, name: str, *, where: str) -> None:
-    """Checks the size of a file that an asset names.
+    """Checks the size of a file that an asset names, and that it is more than a placeholder.
 
     Raises:
-        AssetError: The file is too large.
+        AssetError: The file is too large, or a placeholder, see `refuse_placeholder`.
     """
     size = path.stat().st_size
     if size > MAX_MESH_BYTES:
         raise AssetError(f"{where}: '{name}' has {size} bytes, at most {MAX_MESH_BYTES} are read.", file=name)
+    refuse_placeholder(path)
 
 
 class _UrdfReader:
@@ -511,6 +535,8 @@ class _UrdfReader:
         unset = "1 1 1" if kind is ShapeKind.mesh else ""
         attributes = SIZE_ATTRIBUTES[kind].items()
         sizes = [self._read_numbers(child.get(key, unset), count, where) for key, count in attributes]
+        if kind is not ShapeKind.mesh and min(chain(*sizes)) < 0.0:
+            raise self._make_error(where, f"has a {child.tag} of negative size, {list(chain(*sizes))}")
         if kind is ShapeKind.mesh and 0.0 in sizes[0]:
             raise self._make_error(where, f"has the scale {child.get('scale')}, which leaves nothing of its mesh")
         shape = Shape(kind, tuple(chain(*sizes)), pose, name, rgba)

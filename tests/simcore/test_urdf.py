@@ -495,3 +495,31 @@ def test_a_wrong_type_of_a_joint_and_a_decimal_comma_are_said(old, new, said, tm
     )
     with pytest.raises(AssetError, match=re.escape(said)):
         read_urdf(tmp_path / "r.urdf")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "version https://git-lfs.github.com/spec/v1\noid sha256:0\n",
+            "it is a pointer of Git LFS, not the file. Fetch it",
+        ),
+        ("\n<!DOCTYPE html><html></html>", "it is a web page, not the file."),
+    ],
+)
+def test_a_placeholder_of_a_file_is_called_so(text, said, tmp_path):
+    (tmp_path / "m.stl").write_text(text)
+    mesh = '<visual><geometry><mesh filename="m.stl"/></geometry></visual>'
+    (tmp_path / "r.urdf").write_text(f'<robot name="r"><link name="a">{mesh}</link></robot>')
+    with pytest.raises(AssetError, match=f"m.stl: {said}"):
+        read_urdf(tmp_path / "r.urdf")
+    (tmp_path / "r.urdf").write_text(text)
+    with pytest.raises(AssetError, match=f"r.urdf: {said}"):
+        read_urdf(tmp_path / "r.urdf")
+
+
+def test_a_shape_of_negative_size_is_refused(tmp_path):
+    box = '<visual><geometry><box size="0.1 -0.1 0"/></geometry></visual>'
+    (tmp_path / "r.urdf").write_text(f'<robot name="r"><link name="a">{box}</link></robot>')
+    with pytest.raises(AssetError, match="visual of link 'a' has a box of negative size"):
+        read_urdf(tmp_path / "r.urdf")

@@ -336,6 +336,17 @@ def test_an_axis_is_reversed_only_if_that_leads_the_door_out_of_the_body(axis, t
         write_mended(read_source(path), [doubt], tmp_path / "mended", force=False)
 
 
+def test_the_second_leaf_of_a_folding_door_may_move_in_while_the_first_one_is_open(tmp_path):
+    leaf = box("0.01 0.125 0.2", "0.02 0.248 0.4")
+    second = joint("revolute", "0 0.25 0", "0 0 1", 0, 3, name="k", child="c").replace(
+        'parent link="a"', 'parent link="b"'
+    )
+    first = joint("revolute", HINGE, OUT, 0, 1.5)
+    path = write(tmp_path, leaf, first, second)
+    path.write_text(path.read_text().replace("</robot>", f'<link name="c">{leaf}</link></robot>'))
+    assert said(path) == []
+
+
 def test_a_drawer_that_slides_through_a_wall_has_no_mend(tmp_path):
     (doubt,) = find_doubts(read_source(write(tmp_path, DRAWER, joint("prismatic", SLIDE, "0 1 0", 0, 0.25))))
     assert doubt.text.endswith("and the reversed axis would, too. Correct its axis or origin.")
