@@ -17,8 +17,9 @@ from xml.parsers import expat
 import numpy as np
 
 from unlatch.simcore.errors import AssetError, close_matches
-from unlatch.simcore.files import home_folder
+from unlatch.simcore.files import home_folder, refuse_placeholder
 from unlatch.simcore.geometry import Pose, matrix_from_rpy
+from unlatch.simcore.urdf.gazebo_colours import take_gazebo_colours
 from unlatch.simcore.urdf.model import (
     ENDLESS,
     SIZE_ATTRIBUTES,
@@ -52,34 +53,12 @@ def parse_xml(path: Path, *, root_tag: str | None = None, most_bytes: int = MAX_
         data = path.read_bytes()
     except OSError as exc:
         raise AssetError(f"{path}: the file cannot be read ({exc.strerror or exc}).", path=str(path)) from exc
-    refuse_placeholder(path, data[:_HEAD_BYTES])
+    refuse_placeholder(path)
     root = _parse_elements(_from_declaration(data), path)
     if root_tag is not None and root.tag != root_tag:
         advice = f" An SDF file says the same in other elements: {_FROM_SDF}." if root.tag == "sdf" else ""
         raise AssetError(f"{path}: the root element is <{root.tag}>, expected <{root_tag}>.{advice}", path=str(path))
     return root
-
-
-_HEAD_BYTES = 200
-
-
-def refuse_placeholder(path: Path, head: bytes | None = None) -> None:
-    """Raises for a file of which only a placeholder was downloaded: a pointer of Git LFS, or a page of a website.
-
-    Raises:
-        AssetError: It is one.
-    """
-    if head is None:
-        with path.open("rb") as file:
-            head = file.read(_HEAD_BYTES)
-    start = head.lstrip().lower()
-    if start.startswith(b"version https://git-lfs"):
-        what = "a pointer of Git LFS, not the file. Fetch it: git lfs pull"
-    elif start.startswith((b"<!doctype html", b"<html")):
-        what = "a web page, not the file. Download the file itself, such as by the button Raw of GitHub"
-    else:
-        return
-    raise AssetError(f"{path}: it is {what}.", path=str(path))
 
 
 _FROM_SDF = "use the URDF or xacro from which it was made, or convert it"
@@ -345,7 +324,7 @@ def read_urdf(path: Path | str, *, packages: bool = True, meshes_anywhere: bool 
     named = [mesh.get("filename", "") for mesh in root.iter("mesh")] if packages else []
     known = mesh_paths(file, named, where=str(file)) if meshes_anywhere else {}
     folder = file.parent if meshes_anywhere else asset_folder(file, named, where=str(file))
-    _take_gazebo_colours(root)
+    take_gazebo_colours(root)
     # a colour that a link states goes for later links, too
     coloured = [material for material in root.iter("material") if material.find("color") is not None]
     materials = {material.get("name", ""): material for material in (*coloured, *root.findall("material"))}
@@ -362,35 +341,6 @@ def read_urdf(path: Path | str, *, packages: bool = True, meshes_anywhere: bool 
     )
     _check_tree(file, model)
     return model
-
-
-_GAZEBO_RGB = {
-    "Black": "0 0 0",
-    "Blue": "0 0 1",
-    "DarkGrey": "0.175 0.175 0.175",
-    "Green": "0 1 0",
-    "Grey": "0.7 0.7 0.7",
-    "Orange": "1 0.5088 0.0468",
-    "Purple": "1 0 1",
-    "Red": "1 0 0",
-    "Turquoise": "0 1 1",
-    "White": "1 1 1",
-    "Yellow": "1 1 0",
-}
-"""Diffuse colours of Gazebo's own materials, `Gazebo/NAME` (its `gazebo.material`)."""
-
-
-def _take_gazebo_colours(root: ET.Element) -> None:
-    """Gives visuals without a material the colour that `<gazebo reference="LINK">` states for their link."""
-    links = {link.get("name"): link for link in root.findall("link")}
-    for block in root.findall("gazebo"):
-        link, named = links.get(block.get("reference", "")), (block.findtext("material") or "").strip()
-        text = block.findtext("visual/material/diffuse") or _GAZEBO_RGB.get(named.removeprefix("Gazebo/"))
-        if link is None or text is None:
-            continue
-        for visual in link.findall("visual"):
-            if visual.find("material") is None:
-                ET.SubElement(ET.SubElement(visual, "material"), "color", {"rgba": text})
 
 
 def _refuse_xacro(file: Path, root: ET.Element) -> None:
@@ -536,7 +486,7 @@ class _UrdfReader:
         attributes = SIZE_ATTRIBUTES[kind].items()
         sizes = [self._read_numbers(child.get(key, unset), count, where) for key, count in attributes]
         if kind is not ShapeKind.mesh and min(chain(*sizes)) < 0.0:
-            raise self._make_error(where, f"has a {child.tag} of negative size, {list(chain(*sizes))}")
+            raise self._make_error(where, f"has a {child.tag} of size {list(chain(*sizes))}, expected numbers above 0")
         if kind is ShapeKind.mesh and 0.0 in sizes[0]:
             raise self._make_error(where, f"has the scale {child.get('scale')}, which leaves nothing of its mesh")
         shape = Shape(kind, tuple(chain(*sizes)), pose, name, rgba)

@@ -521,5 +521,5 @@ def test_a_placeholder_of_a_file_is_called_so(text, said, tmp_path):
 def test_a_shape_of_negative_size_is_refused(tmp_path):
     box = '<visual><geometry><box size="0.1 -0.1 0"/></geometry></visual>'
     (tmp_path / "r.urdf").write_text(f'<robot name="r"><link name="a">{box}</link></robot>')
-    with pytest.raises(AssetError, match="visual of link 'a' has a box of negative size"):
+    with pytest.raises(AssetError, match=r"visual of link .a. has a box of size .* expected numbers above 0"):
         read_urdf(tmp_path / "r.urdf")

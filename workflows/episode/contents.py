@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from unlatch.configs.dataclass_reader import read_dataclass
+from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.annotation_entries import Region, RegionKind
 from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.library import load_object
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.objects.procedural.item_looks import LOOKS
 from unlatch.objects.procedural.parameters import draw_one
@@ -82,7 +84,18 @@ def draw_contents(scene: EpisodeScene, cfg: ContentsCfg, rng: np.random.Generato
     return placed
 
 
-def explain_empty(asset: ObjectAsset, *, name: str) -> str:
+def find_empty(cfg: EpisodeCfg) -> list[str]:
+    """Returns a line for each object into which nothing is put; of drawn objects, one example counts.
+
+    Raises:
+        ConfigError, AssetError: The configuration names something that does not exist.
+    """
+    assets = {name: load_object(item, rng=np.random.default_rng(0)) for name, item in cfg.all_objects().items()}
+    lines = [_explain_empty(asset, name=name) for name, asset in assets.items() if not asset.free]
+    return [line for line in lines if line]
+
+
+def _explain_empty(asset: ObjectAsset, *, name: str) -> str:
     """Returns why nothing is put into an object, as one line; empty if something fits."""
     places, kinds = _places(asset), _kinds(asset)
     if any(_fill(name, key, region, kinds, _TRIED, stream(0, CONTENTS)) for key, region in places):

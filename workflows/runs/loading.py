@@ -10,7 +10,6 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Generic, TypeVar, get_type_hints
 
-import numpy as np
 from omegaconf import DictConfig, OmegaConf
 
 from unlatch.configs.composition import Request, compose_config, to_plain
@@ -158,18 +157,10 @@ def load_config(
             item.root = str(user_path(item.root).absolute())
     find_info_files(cfg)
     if cfg.randomization.contents.most and any("randomization.contents" in text for text in overrides):
-        notices += _find_empty(cfg)
+        from unlatch.workflows.episode.contents import find_empty  # few command lines ask for contents
+
+        notices += find_empty(cfg)
     return LoadedConfig(cfg, OmegaConf.create(values) if resolve else composed, notices, list(overrides))
-
-
-def _find_empty(cfg: EpisodeCfg) -> list[str]:
-    """Returns a line for each object into which `randomization.contents` puts nothing; of drawn ones, one example."""
-    from unlatch.objects.library import load_object
-    from unlatch.workflows.episode.contents import explain_empty
-
-    assets = {name: load_object(item, rng=np.random.default_rng(0)) for name, item in cfg.all_objects().items()}
-    lines = [explain_empty(asset, name=name) for name, asset in assets.items() if not asset.free]
-    return [line for line in lines if line]
 
 
 def read_config(
