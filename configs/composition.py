@@ -429,7 +429,25 @@ def _images_key(override: Override) -> str | None:
 
 
 def _read_named_sensors(cfg: DictConfig, search_path: Sequence[str], key: str) -> None:
-    """Replaces every name in a list of sensors with the content of `sensor/<name>.yaml`."""
+    """Replaces every name in a list of sensors with the content of `sensor/<name>.yaml`.
+
+    A camera that is fitted to the hand and names no link is there for each arm, as `<name>_<arm>` if there are several.
+    """
+    _read_names(cfg, search_path, key)
+    entries = _list_at(cfg, key)
+    for index in reversed(range(len(entries))):
+        mount = entries[index].get("mount", {}) if isinstance(entries[index], DictConfig) else None
+        if not isinstance(mount, DictConfig) or mount.get("fit") != "hand" or mount.get("link") is not None:
+            continue
+        entry: Any = OmegaConf.to_container(entries.pop(index))
+        arms = cfg.robot.arms
+        for number in reversed(range(len(arms))):
+            name = f"{entry['name']}_{arms[number].name}" if len(arms) > 1 else entry["name"]
+            place = {"body": "${robot.name}", "link": f"${{robot.arms[{number}].ee_link}}"}
+            entries.insert(index, {**entry, "name": name, "mount": {**entry["mount"], **place}})
+
+
+def _read_names(cfg: DictConfig, search_path: Sequence[str], key: str) -> None:
     entries = _list_at(cfg, key)
     listed = [item for own in SENSOR_LISTS for item in _list_at(cfg, own)]
     there = {str(item.get("name")): item for item in listed if isinstance(item, DictConfig)}

@@ -331,6 +331,7 @@ class _Converter(CompiledMjcf):
         elements = {element.get("name"): element for element in urdf.iter("joint") if element.get("type") != "fixed"}
         if not self._followers and any(kind != self.mujoco.mjtEq.mjEQ_JOINT for kind in self.model.eq_type):
             self._left_out.add("an equality of bodies")
+        self._left_out.update(self.idle_couplings())
         led = [(name, self.name("joint", f.leader), (f.offset, f.factor)) for name, f in self._followers.items()]
         for follower, leader, (offset, factor) in (*self.coupled_joints(), *led):
             if follower in elements and leader in elements and elements[follower].find("mimic") is None:

@@ -123,7 +123,7 @@ def find_arm_chains(model: UrdfModel, urdf: Path) -> list[Chain]:
         raise AssetError(
             f"{urdf} has no arm with a gripper that moves. Expected a chain of at least {LEAST_JOINTS} joints, each "
             "after the other, that ends at a link on which two fingers move, or one finger towards a fixed one; its "
-            f"longest chain has {longest} joint{'s' * (longest != 1)}, fingers among them. For an arm without a "
+            f"longest chain has {longest} joint{'s' * (longest != 1)}, with those of fingers. For an arm without a "
             "gripper, or with a suction cup: `unlatch new robot FILE gripper=robotiq_2f85`, or gripper=GRIPPER.urdf or "
             ".xml with flange=LINK. Else write the robot by hand (docs/robots.md).",
             path=str(urdf),

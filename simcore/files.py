@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from unlatch.simcore.errors import ConfigError, RecordingError
+from unlatch.simcore.errors import AssetError, ConfigError, RecordingError
 
 
 def user_path(path: str | Path) -> Path:
@@ -32,6 +32,27 @@ def user_path(path: str | Path) -> Path:
             "Write it out, or set HOME."
         )
     return found
+
+
+_HEAD_BYTES = 200
+"""Enough to know a placeholder."""
+
+
+def refuse_placeholder(path: Path) -> None:
+    """Raises for a file of which only a placeholder was downloaded: a pointer of Git LFS, or a page of a website.
+
+    Raises:
+        AssetError: It is one.
+    """
+    with path.open("rb") as file:
+        start = file.read(_HEAD_BYTES).lstrip().lower()
+    if start.startswith(b"version https://git-lfs"):
+        what = "a pointer of Git LFS, not the file. Fetch it: git lfs pull"
+    elif start.startswith((b"<!doctype html", b"<html")):
+        what = "a web page, not the file. Download the file itself, such as by the button Raw of GitHub"
+    else:
+        return
+    raise AssetError(f"{path}: it is {what}.", path=str(path))
 
 
 def path_word(path: str | Path) -> str:

@@ -112,9 +112,11 @@ class PlanLog:
             "1 goal meets the constraints and cannot" if goals == 1 else f"{goals} goals meet the constraints; none can"
         )
         message = compose_message(
-            f"No motion was found: {failure.message}.",
+            f"No motion was found: {failure.message or 'the search ended before one was tried'}.",
             advice,
-            [f"{met} be carried out; this one came furthest.", *([f"{place}."] if place else [])],
+            [f"{met} be carried out; this one came furthest.", *([f"{place}."] if place else [])]
+            if failure.message
+            else [],
         )
         return Diagnosis(code, message, {**evidence, **failure.evidence})
 

@@ -283,10 +283,16 @@ def knob_grip(view: PartView) -> Grip:
     widths = np.array([np.ptp(flat @ d) for d in directions])
     # if several widths are equal, the first one is taken; the first direction is y of the work frame
     best = int(np.argmin(np.round(widths, 3)))
+    outward = (flat.min(axis=0) + flat.max(axis=0)) / 2
+    if np.any((flat.min(axis=0) > 0.0) | (flat.max(axis=0) < 0.0)):
+        # a small knob on a plate is beside the axis: fingers that close towards the axis do not turn the plate
+        best = int(np.argmax(np.where(widths <= GRIP_MAX_M, np.abs(directions @ outward), -1.0)))
+    else:
+        outward = np.zeros(2)
     y = np.array([0.0, *directions[best]])
     z = np.cross([1.0, 0.0, 0.0], y)
     middle = (flat @ y[1:]).min() / 2 + (flat @ y[1:]).max() / 2
-    centre = np.array([front - depth, *view.origin[1:]]) + y * float(middle)
+    centre = np.array([front - depth, *view.origin[1:]]) + y * float(middle) + z * float(outward @ z[1:])
     return Grip(
         type=HandleType.knob if widths[best] <= GRIP_MAX_M else HandleType.none,
         centre=centre,

@@ -31,12 +31,12 @@ from unlatch.simcore.meshes.mjcf import MJCF_SUFFIXES, is_mjcf
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.urdf.model import Joint, Shape, ShapeKind, UrdfModel
-from unlatch.simcore.urdf.reader import is_shared_folder, model_folder, read_urdf, xacro_remedy
+from unlatch.simcore.urdf.reader import is_shared_folder, model_folder, parse_xml, read_urdf, xacro_remedy
 
 FRAMES_FILE = "frames.json"
 """Beside the URDF of a USD: the frames of its prims in those of the links."""
 
-VERSION = 7
+VERSION = 9
 """Raise it with every change of the output: cached files are then made again."""
 
 MODEL_SUFFIXES = (*USD_SUFFIXES, *GLTF_SUFFIXES, *SDF_SUFFIXES, *MJCF_SUFFIXES)
@@ -256,7 +256,7 @@ def read_source(
 
     Args:
         path: A URDF, USD or glTF, or a folder that holds one.
-        category: What it is; without it, `meta.json` or the name of the folder above says.
+        category: What it is; without it, `meta.json`, the name of the folder above or that of the object says.
         packages: Whether its files may lie in the packages around it, see `SourceObject.asset_folder`.
         cache_dir: Folder of the cache for the URDF of a USD or glTF; None: see `cache_root`.
 
@@ -270,7 +270,7 @@ def read_source(
     urdf = file if made is None else made.path
     model = read_urdf(urdf, packages=packages)
     return SourceObject(
-        category=category or category_of(folder, is_partnet=is_partnet),
+        category=category or _category_of_file(file),
         instance=folder.name if is_partnet else file.stem,
         folder=urdf.parent,
         model=model,
@@ -294,7 +294,7 @@ def read_model(file: Path, *, packages: bool = True) -> UrdfModel:
 
 
 def read_category(urdf: Path) -> str:
-    """Returns the category of the object of a URDF: from an annotation beside it, else see `category_of`."""
+    """Returns the category of the object of a URDF: from an annotation beside it, else from its files."""
     path = urdf.resolve()
     annotated = path.parent / ANNOTATION_FILE
     if annotated.is_file():
@@ -304,7 +304,21 @@ def read_category(urdf: Path) -> str:
             return UNKNOWN_CATEGORY
         if found.is_about(path.name):
             return found.category
-    return category_of(path.parent, is_partnet=path.name == PARTNET_URDF) or UNKNOWN_CATEGORY
+    return _category_of_file(path)
+
+
+def _category_of_file(path: Path) -> str:
+    """Returns the category that files beside an object state, see `category_of`, or a known one in its own name.
+
+    That is the name in a URDF, or that of the file.
+    """
+    is_partnet = path.name == PARTNET_URDF
+    found = category_of(path.parent, is_partnet=is_partnet)
+    if is_partnet or found != UNKNOWN_CATEGORY:
+        return found
+    own = "" if needs_urdf(path) else parse_xml(path).get("name", "")
+    words = re.findall("[a-z]+", f"{path.stem} {own}".lower())  # the last one is the noun: `door_cabinet`
+    return next((word for word in reversed(words) if word in LARGEST_EXTENT_M), UNKNOWN_CATEGORY)
 
 
 def category_of(folder: Path, *, is_partnet: bool) -> str:

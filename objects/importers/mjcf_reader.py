@@ -35,6 +35,8 @@ from unlatch.simcore.urdf.reader import is_shared_folder
 
 _ARM_HINGES = 4
 """Number of hinges in a row from which on they are an arm: an object has a knob in a door."""
+_APART = 0.05
+"""Objects stand apart if between the boxes around them there is more than this share of the largest extent of one."""
 _HARDLY_RAD = 0.05
 """A hinge that turns by less is no part of an object."""
 
@@ -141,6 +143,41 @@ class MjcfFile(AssetFile, CompiledMjcf):
                 )
                 raise self.error(what, f"does. Expected an object. {self._remedy()}")
 
+    def check_is_one(self) -> None:
+        """Raises if bodies that stand in the world, each with joints of its own, are apart from each other.
+
+        Raises:
+            AssetError: They are.
+        """
+        standing = [
+            body
+            for body in range(1, self.model.nbody)
+            if self.model.body_parentid[body] == 0 and not self.moves(body) and self._moving_below(body)
+        ]
+        boxes = {body: box for body in standing if (box := self._box(body)) is not None}
+        room = _APART * max((float(np.ptp(box, axis=0).max()) for box in boxes.values()), default=0.0)
+        for body, (low, high) in boxes.items():
+            others = [box for other, box in boxes.items() if other != body]
+            if others and all(np.any((low > box[1] + room) | (high < box[0] - room)) for box in others):
+                names = ", ".join(self.name("body", each) for each in boxes)
+                what = f"it has {len(boxes)} objects that stand apart, {names}."
+                raise self.error(
+                    "the model", f"is a scene: {what} Annotate one of them: body={self.name('body', body)}."
+                )
+
+    def _moving_below(self, body: int) -> bool:
+        return any(self.moves(each) and body in self.ancestors(each) for each in range(1, self.model.nbody))
+
+    def _box(self, body: int) -> np.ndarray | None:
+        """Returns the lower and upper corner (2, 3) of the box around the geoms of a body and of all below it [m]."""
+        corners = [
+            self.data.geom_xpos[n] + self.data.geom_xmat[n].reshape(3, 3) @ (middle + np.where(pick, half, -half))
+            for n, (middle, half) in enumerate(self.model.geom_aabb.reshape(-1, 2, 3))
+            if body in self.ancestors(int(self.model.geom_bodyid[n]))
+            for pick in np.ndindex(2, 2, 2)
+        ]
+        return np.array([np.min(corners, axis=0), np.max(corners, axis=0)]) if corners else None
+
     def _hinges_in_row(self, body: int) -> int:
         firsts = (int(self.model.body_jntadr[each]) for each in self.ancestors(body) if self.moves(each))
         return sum(int(self.model.jnt_type[first]) == HINGE for first in firsts)
@@ -189,6 +226,7 @@ def write_urdf(path: Path, folder: Path, name: str, *, body: str | None = None) 
     file = MjcfFile(path)
     if body is None:
         file.check_is_object()
+        file.check_is_one()
         chosen = list(range(1, file.model.nbody))
     else:
         chosen = file.bodies_of(body)
@@ -318,6 +356,8 @@ def _left_out(file: MjcfFile, joints: set[str], *, is_whole: bool) -> Iterator[s
         yield f"left out: the spring of {', '.join(sorted(springs))}"
     if is_whole and m.ntendon:
         yield f"left out: {m.ntendon} tendons"
+    if is_whole:
+        yield from (f"left out: {idle}" for idle in file.idle_couplings())
     kinds = file.mujoco.mjtEq
     held = sum(int(kind) in (kinds.mjEQ_WELD, kinds.mjEQ_CONNECT) for kind in m.eq_type)
     if is_whole and held:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
-from posixpath import dirname, join, normpath
+from posixpath import basename, dirname, join, normpath
 from typing import Any
 
 from unlatch.simcore.urdf.reader import parse_xml
@@ -50,6 +50,7 @@ def _included(path: Path) -> dict[str, ET.Element]:
     Files that these name are beside the main file, where an older MuJoCo looked, or beside the one that names them.
     """
     roots: dict[str, ET.Element] = {}
+    called = {path.name: path.name}  # MuJoCo knows a file by its last name alone
     left = [path.name]
     while left:
         name = left.pop()
@@ -57,15 +58,19 @@ def _included(path: Path) -> dict[str, ET.Element]:
         if name in roots or not file.is_file():
             continue
         roots[name] = parse_xml(file)
-        for included in (each.get("file", "") for each in roots[name].iter("include")):
+        for element in roots[name].iter("include"):
+            included = element.get("file", "")
             is_beside_main = (path.parent / included).is_file()
             left.append(included if is_beside_main else normpath(join(dirname(name), included)))
+            if (path.parent / left[-1]).is_file():
+                last = basename(included)
+                element.set("file", called.setdefault(left[-1], f"{len(called)}_{last}"))
         for each in (each for tag in ("mesh", "texture", "hfield") for each in roots[name].iter(tag)):
             places = [folder / each.get("file", "") for folder in (file.parent, path.parent)]
             found = next((place for place in places if place.is_file()), None)
             if found is not None and file.parent != path.parent:
                 each.set("file", str(found.resolve()))
-    return roots
+    return {called.get(name, name): root for name, root in roots.items()}
 
 
 def _mend(problem: str, roots: dict[str, ET.Element], notices: list[str]) -> int | None:

@@ -250,7 +250,10 @@ def write_urdf(path: Path, folder: Path, name: str) -> list[str]:
         bodies[key] = FileBody(key, plain, file.pose(key))
     joints = [_read_joint(file, key, bodies) for key in file.joints]
     if all(joint.kind == "fixed" for joint in joints):
-        raise file.error("the model", "has no joint that moves. Expected a revolute or prismatic joint. Add one.")
+        said = "".join(f" {notice[0].upper()}{notice[1:]}." for notice in file.notices)
+        raise file.error(
+            "the model", f"has no joint that moves. Expected a revolute or prismatic joint. Add one.{said}"
+        )
     tree = build_tree(
         file, bodies, joints, has_static_shape=False, alone="Export each alone.", remedy="Leave one of its joints out."
     )

@@ -124,10 +124,24 @@ class CompiledMjcf:
         return Inertial(float(m.body_mass[body]), T.p, T.R @ np.diag(m.body_inertia[body]) @ T.R.T)
 
     def coupled_joints(self) -> Iterator[tuple[str, str, tuple[float, float]]]:
-        """Yields follower, leader, and offset and factor of each equality between two joints."""
-        m = self.model
-        for number in range(m.neq):
-            if m.eq_type[number] == self.mujoco.mjtEq.mjEQ_JOINT and m.eq_obj2id[number] >= 0:
-                offset, factor = (float(value) for value in m.eq_data[number][:2])
-                follower, leader = (self.name("joint", int(ids[number])) for ids in (m.eq_obj1id, m.eq_obj2id))
-                yield follower, leader, (offset, factor)
+        """Yields follower, leader, and offset and factor of each active equality between two joints."""
+        for number in self._joint_equalities():
+            if self.model.eq_active0[number]:
+                offset, factor = (float(value) for value in self.model.eq_data[number][:2])
+                yield *self._joints_of(number), (offset, factor)
+
+    def idle_couplings(self) -> list[str]:
+        """Returns what is left out for each equality between two joints that is not active."""
+        idle = (number for number in self._joint_equalities() if not self.model.eq_active0[number])
+        return [
+            f"the equality by which joint '{one}' would follow '{other}', which is not active"
+            for one, other in map(self._joints_of, idle)
+        ]
+
+    def _joint_equalities(self) -> list[int]:
+        m, kind = self.model, self.mujoco.mjtEq.mjEQ_JOINT
+        return [number for number in range(m.neq) if m.eq_type[number] == kind and m.eq_obj2id[number] >= 0]
+
+    def _joints_of(self, number: int) -> tuple[str, str]:
+        ids = self.model.eq_obj1id[number], self.model.eq_obj2id[number]
+        return self.name("joint", int(ids[0])), self.name("joint", int(ids[1]))

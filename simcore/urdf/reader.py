@@ -16,8 +16,8 @@ from xml.parsers import expat
 
 import numpy as np
 
-from unlatch.simcore.errors import AssetError
-from unlatch.simcore.files import home_folder
+from unlatch.simcore.errors import AssetError, close_matches
+from unlatch.simcore.files import home_folder, refuse_placeholder
 from unlatch.simcore.geometry import Pose, matrix_from_rpy
 from unlatch.simcore.urdf.model import (
     ENDLESS,
@@ -52,6 +52,7 @@ def parse_xml(path: Path, *, root_tag: str | None = None, most_bytes: int = MAX_
         data = path.read_bytes()
     except OSError as exc:
         raise AssetError(f"{path}: the file cannot be read ({exc.strerror or exc}).", path=str(path)) from exc
+    refuse_placeholder(path)
     root = _parse_elements(_from_declaration(data), path)
     if root_tag is not None and root.tag != root_tag:
         advice = f" An SDF file says the same in other elements: {_FROM_SDF}." if root.tag == "sdf" else ""
@@ -298,6 +299,9 @@ def _declared_name(folder: Path) -> str | None:
 MAX_MESH_BYTES = 64_000_000
 
 
+_JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
+"""Those of the specification, and the one that Bullet has besides."""
+_DECIMAL_COMMA = re.compile(r"\d,\d")
 _MIMIC_NUMBERS = (("multiplier", "1"), ("offset", "0"))
 """Attributes of `<mimic>` and what they are if they are not stated."""
 
@@ -319,6 +323,7 @@ def read_urdf(path: Path | str, *, packages: bool = True, meshes_anywhere: bool 
     named = [mesh.get("filename", "") for mesh in root.iter("mesh")] if packages else []
     known = mesh_paths(file, named, where=str(file)) if meshes_anywhere else {}
     folder = file.parent if meshes_anywhere else asset_folder(file, named, where=str(file))
+    _take_gazebo_colours(root)
     # a colour that a link states goes for later links, too
     coloured = [material for material in root.iter("material") if material.find("color") is not None]
     materials = {material.get("name", ""): material for material in (*coloured, *root.findall("material"))}
@@ -335,6 +340,29 @@ def read_urdf(path: Path | str, *, packages: bool = True, meshes_anywhere: bool 
     )
     _check_tree(file, model)
     return model
+
+
+_GAZEBO_RGB = dict(
+    zip(
+        ("Black", "Blue", "DarkGrey", "Green", "Grey", "Orange", "Purple", "Red", "White", "Yellow"),
+        ("0 0 0", "0 0 1", ".175 .175 .175", "0 1 0", ".7 .7 .7", "1 .51 .05", "1 0 1", "1 0 0", "1 1 1", "1 1 0"),
+        strict=True,
+    )
+)
+"""Diffuse colours of Gazebo's own materials, `Gazebo/NAME` (its `gazebo.material`)."""
+
+
+def _take_gazebo_colours(root: ET.Element) -> None:
+    """Gives visuals without a material the colour that `<gazebo reference="LINK">` states for their link."""
+    links = {link.get("name"): link for link in root.findall("link")}
+    for block in root.findall("gazebo"):
+        link, named = links.get(block.get("reference", "")), (block.findtext("material") or "").strip()
+        text = block.findtext("visual/material/diffuse") or _GAZEBO_RGB.get(named.removeprefix("Gazebo/"))
+        if link is None or text is None:
+            continue
+        for visual in link.findall("visual"):
+            if visual.find("material") is None:
+                ET.SubElement(ET.SubElement(visual, "material"), "color", {"rgba": text})
 
 
 def _refuse_xacro(file: Path, root: ET.Element) -> None:
@@ -397,14 +425,15 @@ def resolve_inside(folder: Path, name: str, *, where: str, asset_folder: Path | 
 
 
 def check_file_size(path: Path, name: str, *, where: str) -> None:
-    """Checks the size of a file that an asset names.
+    """Checks the size of a file that an asset names, and that it is more than a placeholder.
 
     Raises:
-        AssetError: The file is too large.
+        AssetError: The file is too large, or a placeholder, see `refuse_placeholder`.
     """
     size = path.stat().st_size
     if size > MAX_MESH_BYTES:
         raise AssetError(f"{where}: '{name}' has {size} bytes, at most {MAX_MESH_BYTES} are read.", file=name)
+    refuse_placeholder(path)
 
 
 class _UrdfReader:
@@ -478,6 +507,8 @@ class _UrdfReader:
         unset = "1 1 1" if kind is ShapeKind.mesh else ""
         attributes = SIZE_ATTRIBUTES[kind].items()
         sizes = [self._read_numbers(child.get(key, unset), count, where) for key, count in attributes]
+        if kind is not ShapeKind.mesh and min(chain(*sizes)) < 0.0:
+            raise self._make_error(where, f"has a {child.tag} of size {list(chain(*sizes))}, expected numbers above 0")
         if kind is ShapeKind.mesh and 0.0 in sizes[0]:
             raise self._make_error(where, f"has the scale {child.get('scale')}, which leaves nothing of its mesh")
         shape = Shape(kind, tuple(chain(*sizes)), pose, name, rgba)
@@ -492,6 +523,11 @@ class _UrdfReader:
         name = self._read_attribute(element, "name", "joint")
         where = f"joint '{name}'"
         kind = self._read_attribute(element, "type", where)
+        if kind not in _JOINT_TYPES:
+            raise self._make_error(
+                where,
+                f"is of type '{kind}'.{close_matches(kind.lower(), _JOINT_TYPES)} Known: {', '.join(_JOINT_TYPES)}",
+            )
 
         def find_text(tag: str, key: str, default: str) -> str:
             owner = element.find(tag)
@@ -586,8 +622,9 @@ class _UrdfReader:
         except ValueError:
             values = []
         if len(values) != count or not all(map(math.isfinite, values)):
+            comma = ", with a point for a comma" if _DECIMAL_COMMA.search(text) else ""
             raise self._make_error(
-                where, f"has '{text}' where {count} finite number{'s belong' if count > 1 else ' belongs'}"
+                where, f"has '{text}' where {count} finite number{'s belong' if count > 1 else ' belongs'}{comma}"
             )
         return values
 

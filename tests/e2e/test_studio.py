@@ -17,7 +17,7 @@ from tests.e2e.running import Commands, start
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, project_points
 from unlatch.workflows.studio.server import EYE_M, TARGET_M
-from unlatch.workflows.viewing.scene_nodes import FOV_RAD
+from unlatch.workflows.viewing.recorded_scene import FOV_DEG
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -91,7 +91,7 @@ def stop_drawing(page: Any) -> None:
 def pixel_of(page: Any, p_world: tuple[float, float, float]) -> tuple[float, float]:
     """Returns where the page shows a point of the world frame [m] as long as nobody has turned the view."""
     box = page.locator("#view").bounding_box()
-    camera = LookAtCamera(EYE_M, TARGET_M, float(np.degrees(FOV_RAD)))
+    camera = LookAtCamera(EYE_M, TARGET_M, FOV_DEG)
     ((u, v),) = project_points(camera, np.array([p_world]), width=round(box["width"]), height=round(box["height"]))
     return box["x"] + float(u), box["y"] + float(v)
 

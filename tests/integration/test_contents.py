@@ -10,6 +10,8 @@ from unlatch.simcore.sim.world import World
 from unlatch.workflows.episode.contents import read_contents
 from unlatch.workflows.episode.distractors import DISTRACTOR_CLASS
 from unlatch.workflows.episode.episode import Episode
+from unlatch.workflows.runs.loading import load_config
+from unlatch.workflows.runs.schema import CollectCfg
 
 pytestmark = pytest.mark.integration
 
@@ -86,3 +88,20 @@ def test_there_are_no_contents_without_the_key_and_their_number_is_limited() -> 
     assert not unlatch.load("open_drawer").randomization.active
     with pytest.raises(ConfigError, match=r"contents\.most=13 is out of range.*12"):
         unlatch.load("open_drawer", "randomization.contents.most=13")
+
+
+@pytest.mark.parametrize(
+    ("task", "said"),
+    [
+        ("turn_faucet", "note: randomization.contents puts nothing into 'faucet': its colliders leave no floor"),
+        ("put_in_dishwasher", "note: randomization.contents puts nothing into 'dishwasher': nothing is kept in a dish"),
+    ],
+)
+def test_a_line_says_why_an_object_stays_empty(task: str, said: str) -> None:
+    (line,) = load_config("collect", CollectCfg, [f"task={task}", "randomization.contents.most=4"]).notices
+    assert line.startswith(said)
+    assert load_config("collect", CollectCfg, [f"task={task}", "randomization=full"]).notices == []
+
+
+def test_no_line_is_said_of_an_object_that_is_filled() -> None:
+    assert load_config("collect", CollectCfg, ["task=open_drawers", "randomization.contents.most=4"]).notices == []

@@ -128,10 +128,19 @@ def test_a_rule_of_the_scenery_draws_a_room_and_its_number_is_recorded() -> None
         (number,) = applied["firings"][0][2]
         drawn_room = bodies_of_room(scene.world)
         room = Room(scene.episode.scene)
-        room.hide()
         room.number = int(number)
         room.show()
         assert number >= 1
+        assert bodies_of_room(scene.world) == drawn_room
+
+
+@pytest.mark.parametrize("kind", [Scenery.office, Scenery.none])
+def test_a_drawn_room_has_the_kind_that_is_set(kind: Scenery) -> None:
+    with open_scene(load("open_drawer", ONLY_A_ROOM, f"scenery={kind.value}"), 0, renderer="software") as scene:
+        applied = scene.episode.randomization.applied()["visuals"]
+        (number,) = applied["firings"][0][2]
+        drawn_room = bodies_of_room(scene.world)
+        Room(scene.episode.scene, kind, int(number)).show()
         assert bodies_of_room(scene.world) == drawn_room
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -461,3 +462,64 @@ def test_a_mesh_without_extent_is_refused(tmp_path):
     text = '<link name="a"><visual><geometry><mesh filename="m.obj" scale="1 0 1"/></geometry></visual></link>'
     with pytest.raises(AssetError, match="visual of link 'a' has the scale 1 0 1, which leaves nothing of its mesh"):
         read_urdf(_write(tmp_path, _robot(text)))
+
+
+def test_colours_of_gazebo_go_for_visuals_without_a_material(tmp_path):
+    box = '<visual><geometry><box size="1 1 1"/></geometry>{}</visual>'
+    own = '<material name="m"><color rgba="0.1 0.2 0.3 1"/></material>'
+    blocks = '<gazebo reference="a"><material>Gazebo/Red</material></gazebo><gazebo><static>true</static></gazebo>'
+    blocks += '<gazebo reference="b"><visual><material><diffuse> 0 0.5 1 1</diffuse></material></visual></gazebo>'
+    links = f'<link name="a">{box.format("")}{box.format(own)}</link><link name="b">{box.format("")}</link>'
+    joint = '<joint name="j" type="fixed"><parent link="a"/><child link="b"/></joint>'
+    (tmp_path / "r.urdf").write_text(f'<robot name="r">{links}{joint}{blocks}</robot>')
+    model = read_urdf(tmp_path / "r.urdf")
+    assert [shape.rgba for shape in model.links["a"].visuals] == [(1, 0, 0, 1), (0.1, 0.2, 0.3, 1)]
+    assert [shape.rgba for shape in model.links["b"].visuals] == [(0, 0.5, 1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            'type="revolute"',
+            'type="Revolute"',
+            "joint 'j' is of type 'Revolute'. Did you mean 'revolute'? Known: revolute",
+        ),
+        ('xyz="0 0 1"', 'xyz="0,5 0 1"', "'0,5 0 1' where 3 finite numbers belong, with a point for a comma."),
+    ],
+)
+def test_a_wrong_type_of_a_joint_and_a_decimal_comma_are_said(old, new, said, tmp_path):
+    joint = '<joint name="j" type="revolute"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/></joint>'
+    (tmp_path / "r.urdf").write_text(
+        f'<robot name="r"><link name="a"/><link name="b"/>{joint.replace(old, new)}</robot>'
+    )
+    with pytest.raises(AssetError, match=re.escape(said)):
+        read_urdf(tmp_path / "r.urdf")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "version https://git-lfs.github.com/spec/v1\noid sha256:0\n",
+            "it is a pointer of Git LFS, not the file. Fetch it",
+        ),
+        ("\n<!DOCTYPE html><html></html>", "it is a web page, not the file."),
+    ],
+)
+def test_a_placeholder_of_a_file_is_called_so(text, said, tmp_path):
+    (tmp_path / "m.stl").write_text(text)
+    mesh = '<visual><geometry><mesh filename="m.stl"/></geometry></visual>'
+    (tmp_path / "r.urdf").write_text(f'<robot name="r"><link name="a">{mesh}</link></robot>')
+    with pytest.raises(AssetError, match=f"m.stl: {said}"):
+        read_urdf(tmp_path / "r.urdf")
+    (tmp_path / "r.urdf").write_text(text)
+    with pytest.raises(AssetError, match=f"r.urdf: {said}"):
+        read_urdf(tmp_path / "r.urdf")
+
+
+def test_a_shape_of_negative_size_is_refused(tmp_path):
+    box = '<visual><geometry><box size="0.1 -0.1 0"/></geometry></visual>'
+    (tmp_path / "r.urdf").write_text(f'<robot name="r"><link name="a">{box}</link></robot>')
+    with pytest.raises(AssetError, match=r"visual of link .a. has a box of size .* expected numbers above 0"):
+        read_urdf(tmp_path / "r.urdf")

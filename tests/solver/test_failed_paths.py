@@ -202,3 +202,9 @@ def test_the_opening_at_which_a_thing_is_met_is_the_first_one(drawer):
     reached = found.evidence["reached_s"]
     assert found.evidence["s"] > 0.5 >= reached
     assert f"led from 0.000 to {reached:.3f} of 0.800 m only, then hand meets shelf" in found.message
+
+
+def test_a_search_that_ended_before_any_motion_says_so():
+    log = PlanLog()
+    log.counts["goals"] = 3
+    assert log.diagnosis().message.startswith("No motion was found: the search ended before one was tried. Make ")

@@ -339,7 +339,7 @@ def weak_hands(urdf: Path, robot: RobotCfg) -> list[str]:
         motors = [name for name in hand.joints if name not in mimics]
         travel = abs(hand.opened[0] - hand.closed[0]) / (hand.max_width_m - _closed_gap_m(arm))
         stated_n = stated_grip_n(model, hand.joints[0], travel, motors=len(motors))
-        if stated_n < WEAKEST_N:
+        if float(f"{stated_n:.2g}") < WEAKEST_N:  # as it is shown: 19.8 N are 20 N
             lines.append(
                 f"{', '.join(motors)}: the file's effort grips with {stated_n:.2g} N; {hand.grip_force_n:g} N is "
                 "assumed, that of the weakest gripper of the catalog"

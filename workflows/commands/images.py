@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from unlatch.simcore.catalogs import EXPORTERS
 from unlatch.simcore.errors import ConfigError, count_noun
+from unlatch.simcore.files import path_word
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.export.exporter import ExportReport, HubCfg
+from unlatch.simcore.recording.renders import render_names
 from unlatch.workflows.cli.arguments import read_camera_arguments, read_pairs, split_paths
 from unlatch.workflows.cli.terminal import (
     FAILED,
@@ -127,9 +129,15 @@ def export_command(arguments: list[str]) -> int:
         if hub.push:
             print_note(f"unlatch: pushing to {hub.push}")
 
+        if cfg.render is None:
+            made = ", ".join(render_names(data_set.path))
+            advice = f"it has {made}" if made else f"make one: unlatch render {path_word(path)} name=NAME"
+            print_note(f"unlatch: without images; render=NAME adds those of a render set ({advice})")
+
+    data_set = DataSet.open(path)
     with StepProgress("episodes") as progress:
         report = export_data_set(
-            DataSet.open(path), name, cfg, out, hub=hub, on_episode=progress.update, on_exported=print_export
+            data_set, name, cfg, out, hub=hub, on_episode=progress.update, on_exported=print_export
         )
     if report.url:
         print_line(f"pushed: {report.url}")

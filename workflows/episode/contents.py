@@ -9,12 +9,16 @@ from typing import Any
 import numpy as np
 
 from unlatch.configs.dataclass_reader import read_dataclass
+from unlatch.configs.schema import EpisodeCfg
 from unlatch.objects.annotation_entries import Region, RegionKind
+from unlatch.objects.articulated_object import ObjectAsset
+from unlatch.objects.library import load_object
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.objects.procedural.item_looks import LOOKS
 from unlatch.objects.procedural.parameters import draw_one
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.randomization.config import ContentsCfg
+from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.visuals.appearance import carry
 from unlatch.workflows.episode.distractors import MAX_INSTANCE, TRIES, show_thing
 from unlatch.workflows.episode.scene import EpisodeScene
@@ -37,6 +41,8 @@ _THINGS: Mapping[str, tuple[str, ...]] = {
 """What is in an object whose category has a word in its name; in others, there is anything."""
 _DRAWS = 8
 """Number of things that are drawn to find one that fits a place."""
+_TRIED = 4
+"""Number of things that are tried to tell whether any fits."""
 _CLEAR_M = 0.012
 """Space between things and walls, and above them [m]."""
 
@@ -71,14 +77,49 @@ def draw_contents(scene: EpisodeScene, cfg: ContentsCfg, rng: np.random.Generato
     """
     placed: list[Content] = []
     for name, item in scene.objects.items():
-        kinds = next((found for word, found in _THINGS.items() if word in item.asset.category.lower()), tuple(LOOKS))
-        for key, region in item.asset.regions.items():
-            inside = region.kind is RegionKind.inside and item.asset.covers(region)
-            if kinds and inside and (name, key) not in scene.regions and not _has_free_object(scene, name, region):
-                placed += _fill(
-                    name, key, region, kinds, int(rng.integers(min(cfg.least, cfg.most), cfg.most + 1)), rng
-                )
+        for key, region in _places(item.asset):
+            if (name, key) not in scene.regions and not _has_free_object(scene, name, region):
+                count = int(rng.integers(min(cfg.least, cfg.most), cfg.most + 1))
+                placed += _fill(name, key, region, _kinds(item.asset), count, rng)
     return placed
+
+
+def find_empty(cfg: EpisodeCfg) -> list[str]:
+    """Returns a line for each object into which nothing is put; of drawn objects, one example counts.
+
+    Raises:
+        ConfigError, AssetError: The configuration names something that does not exist.
+    """
+    assets = {name: load_object(item, rng=np.random.default_rng(0)) for name, item in cfg.all_objects().items()}
+    lines = [_explain_empty(asset, name=name) for name, asset in assets.items() if not asset.free]
+    return [line for line in lines if line]
+
+
+def _explain_empty(asset: ObjectAsset, *, name: str) -> str:
+    """Returns why nothing is put into an object, as one line; empty if something fits."""
+    places, kinds = _places(asset), _kinds(asset)
+    if any(_fill(name, key, region, kinds, _TRIED, stream(0, CONTENTS)) for key, region in places):
+        return ""
+    why = (
+        f"nothing is kept in a {asset.category}"
+        if not kinds
+        else f"no {', '.join(kinds)} fits into its {', '.join(key for key, _ in places)}"
+        if places
+        else "its colliders leave no floor in a drawer or behind a door, and its annotation states no region there"
+    )
+    return f"note: randomization.contents puts nothing into '{name}': {why}"
+
+
+def _kinds(asset: ObjectAsset) -> tuple[str, ...]:
+    return next((found for word, found in _THINGS.items() if word in asset.category.lower()), tuple(LOOKS))
+
+
+def _places(asset: ObjectAsset) -> list[tuple[str, Region]]:
+    """Returns the drawers and shelves behind doors of an object in which something may be, by their names."""
+    if not _kinds(asset):
+        return []
+    regions = asset.regions.items()
+    return [(key, region) for key, region in regions if region.kind is RegionKind.inside and asset.covers(region)]
 
 
 def _has_free_object(scene: EpisodeScene, name: str, region: Region) -> bool:

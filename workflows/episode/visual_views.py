@@ -76,17 +76,20 @@ _FLOATS_M = 0.01
 class Room:
     """The room of one episode: colours, materials and things of a room are drawn from a seed."""
 
-    def __init__(self, scene: EpisodeScene, scenery: Scenery = Scenery.none, seed: int = 0) -> None:
+    def __init__(self, scene: EpisodeScene, scenery: Scenery = Scenery.studio, seed: int = 0) -> None:
         """Takes the kind of room and the seed; nothing is built yet."""
         self.number = 0
-        """0 for the room of the configuration; from 1 on, the number of a drawn room of any kind."""
+        """0 for the room of the configuration; from 1 on, the number of a drawn room: of the kind of the configuration,
+        or of any where that is the default, `studio`."""
         self._scene = scene
         self._scenery, self._seed = scenery, seed
         self._shown: tuple[Scenery, int] | None = None
 
     def show(self, *, with_light: bool = True) -> None:
         """Builds the room, if another one or none is there, and sets the light; nothing without visual shapes."""
-        wanted = (Scenery.random, self.number) if self.number else (self._scenery, self._seed)
+        wanted = (self._scenery, self._seed)
+        if self.number:
+            wanted = (Scenery.random if self._scenery is Scenery.studio else self._scenery, self.number)
         world = self._scene.world
         if world.visuals and self._scene.stand is not None:
             dress_stand(world, self._scene.stand)
@@ -168,14 +171,14 @@ def _find_niche(scene: EpisodeScene) -> Niche | None:
 
 
 class RoomView(AttributeView):
-    """The room of one episode; one number decides its kind, its colours and its light."""
+    """The room of one episode; one number decides its plan, its colours and its light, and a kind that is not set."""
 
     kind = "scenery"
 
     def __init__(self, room: Room) -> None:
         super().__init__(SCENERY)
         self._room = room
-        words = "number of a drawn room; 0: that of the configuration"
+        words = "number of a drawn room, of the kind that scenery= names; 0: that of the configuration"
         self._add_attribute("room", 1, "-", words, self._read, self._write, least=0.0, most=float(_MAX_ROOM))
 
     def _read(self, _env: int) -> Array:
@@ -283,7 +286,7 @@ def _fit_sensor(cfg: EpisodeCfg, sensor: SensorCfg) -> SensorCfg:
     optics = sensor.optics()
     half_rad = 0.5 * min(optics.fov_rad, 2.0)
     if sensor.mount.fit is MountFit.hand:
-        mount = _mount_on_hand(cfg, half_rad)
+        mount = _mount_on_hand(cfg, sensor.mount.link, half_rad)
     else:
         aspect = optics.width / optics.height
         view = framing_camera(
@@ -297,12 +300,12 @@ def _fit_sensor(cfg: EpisodeCfg, sensor: SensorCfg) -> SensorCfg:
     return replace(sensor, mount=replace(sensor.mount, fit=MountFit.none, **mount))
 
 
-def _mount_on_hand(cfg: EpisodeCfg, half_rad: float) -> dict[str, Any]:
+def _mount_on_hand(cfg: EpisodeCfg, link: str | None, half_rad: float) -> dict[str, Any]:
     """Returns position and rotation of a camera that looks over the palm at the fingertips, frame of the ee link.
 
     The palm stays below the picture as far as that leaves the fingertips in its lower third.
     """
-    arm = cfg.robot.arms[0]
+    arm = next((arm for arm in cfg.robot.arms if arm.ee_link == link), cfg.robot.arms[0])
     hand, T_ee_tool = hand_shape(cfg.robot, arm), tool_frame(arm.keypoints)
     _, palm = hand.boxes(hand.max_width_m)
     near_palm = palm[palm[:, 1, 0] > palm[:, 1, 0].max() - _BEHIND_PALM_M] if len(palm) else np.zeros((1, 2, 3))

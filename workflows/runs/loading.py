@@ -22,7 +22,7 @@ from unlatch.configs.dataclass_reader import (
     wrong_type,
 )
 from unlatch.configs.schema import EpisodeCfg, check_episode, find_info_files, hand_notices
-from unlatch.simcore.errors import ConfigError, unknown_key, unknown_name
+from unlatch.simcore.errors import AssetError, ConfigError, unknown_key, unknown_name
 from unlatch.simcore.files import user_path
 from unlatch.workflows.runs.schema import CollectCfg
 
@@ -135,7 +135,7 @@ def load_config(
         notices = find_doubts_of_object(request)
         try:
             request = derive_request(primary, schema, request)
-        except ConfigError as exc:
+        except (AssetError, ConfigError) as exc:
             if not notices:
                 raise
             raise ConfigError(f"{exc.message} A possible cause: {notices[0]}", **exc.values) from exc
@@ -156,6 +156,10 @@ def load_config(
         if item.root is not None:
             item.root = str(user_path(item.root).absolute())
     find_info_files(cfg)
+    if cfg.randomization.contents.most and any("randomization.contents" in text for text in overrides):
+        from unlatch.workflows.episode.contents import find_empty  # few command lines ask for contents
+
+        notices += find_empty(cfg)
     return LoadedConfig(cfg, OmegaConf.create(values) if resolve else composed, notices, list(overrides))
 
 

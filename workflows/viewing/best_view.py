@@ -20,7 +20,7 @@ from unlatch.simcore.sim.visuals.pictures import (
 from unlatch.simcore.sim.world import World
 from unlatch.simcore.state import Rendering
 from unlatch.skills.commands import Phase
-from unlatch.workflows.episode.visual_views import cameras
+from unlatch.workflows.episode.visual_views import cameras, seen_corners
 from unlatch.workflows.viewing.phase_moments import find_rounds, last_finite_frame
 from unlatch.workflows.viewing.scene_picture import RecordedWorld, whole_view
 
@@ -269,6 +269,7 @@ def _framed_points(shown: RecordedWorld, frames: Sequence[int], *, whole_robot: 
     bodies = [item.body for item in scene.objects.values()]
     if whole_robot:
         bodies.append(scene.robot.body)
+        points += [] if scene.stand is None else [seen_corners(scene.stand)]
     for frame in frames:
         shown.show(frame)
         points += [_corners(body.link_aabb(link)) for body in bodies for link in body.links]

@@ -217,7 +217,7 @@ def _draw_timeline(sheet: PhaseSheet, width: int) -> Array:
     _write_numbers(axes, [tile for section in sheet.sections for tile in section.tiles], 26.0 * end_s / width)
     axes.set(xlim=(0.0, end_s), ylim=(0.0, 1.3), yticks=[])
     axes.xaxis.set_major_locator(MaxNLocator(12, integer=True))
-    axes.xaxis.set_major_formatter("{x:.0f} s")
+    axes.xaxis.set_major_formatter("{x:g} s")
     axes.tick_params(colors=_shade(_FAINT), labelsize=8)
     axes.spines[["left", "right", "top"]].set_visible(False)
     if sheet.curves:

@@ -27,6 +27,7 @@ from unlatch.simcore.meshes.shape_surface import primitive_mesh
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.success_rules import OBJECT_VIEWS
+from unlatch.simcore.sim.visuals.pictures import framing_camera
 from unlatch.simcore.urdf.model import Shape, ShapeKind, UrdfModel, movable_joints
 from unlatch.simcore.urdf.reader import read_urdf
 from unlatch.skills.commands import Phase
@@ -222,16 +223,31 @@ def load_assets(
     return assets, notices
 
 
+FOV_DEG = 42.0
+"""Vertical field of view of a page that is opened."""
+_LOOKS_FROM = np.array([-0.72, -1.3, 0.7])
+"""From the target to the eye, at the least distance [m]."""
+_MARGIN = 1.1
+_ELBOW_M = (-0.24, 0.0, 0.55)
+"""Where the elbow of an arm that stands at the origin is at home."""
+
+
 def choose_view(assets: Mapping[str, ObjectAsset], arrays: Mapping[str, Array]) -> tuple[Array, Array]:
-    """Returns eye and target (3,) [m]: from behind the robot's right shoulder, which shows hand and object."""
-    middles = []
+    """Returns eye and target (3,) [m]: from behind the robot's right shoulder, far enough for objects and hands."""
+    middles, points = [], [array for key, array in arrays.items() if key.endswith((".tcp_position", ".ee_position"))]
     for name, asset in assets.items():
         pose = Pose.from_quat_xyzw(
             arrays[f"objects.{name}.root_position"][0], arrays[f"objects.{name}.root_quat_xyzw"][0]
         )
         middles.append(pose @ asset.bounds_obj.mean(axis=0))
+        points.append(pose @ np.array([np.where(pick, *asset.bounds_obj) for pick in np.ndindex(2, 2, 2)]))
+    points.append(np.array([_ELBOW_M]))
+    whole = framing_camera(np.concatenate(points), _LOOKS_FROM, fov_deg=FOV_DEG, margin=_MARGIN)
+    eye, target = np.array(whole.eye), np.array(whole.target)
+    if np.linalg.norm(eye - target) > np.linalg.norm(_LOOKS_FROM):
+        return eye, target
     target = 0.6 * np.mean(middles, axis=0) + 0.4 * np.array([0.12, 0.0, 0.5])
-    return target + np.array([-0.72, -1.3, 0.7]), target
+    return target + _LOOKS_FROM, target
 
 
 _PHASE_NAMES = {phase.value: phase.name for phase in Phase}

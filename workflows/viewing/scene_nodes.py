@@ -36,8 +36,6 @@ LABEL_ANCHORS = ("bottom-right", "top-left", "bottom-left", "top-right")
 """Anchors of labels, in turn: keypoints come in pairs that are close to each other."""
 LABEL_SCALE = 0.75
 """Size of names beside viser's own."""
-FOV_RAD = math.radians(42.0)
-"""Vertical field of view of a page that is opened [rad]."""
 SECRET_HEADER = "X-Unlatch-Secret"
 """Header of the requests that viser answers."""
 _STARTING = threading.Lock()
@@ -113,7 +111,7 @@ def set_view(server: Any, eye: Array, target: Array) -> None:
     """Sets from where a page that is opened later looks, from `eye` (3,) to `target` (3,), world frame [m]."""
     server.scene.set_up_direction("+z")
     camera = server.initial_camera
-    camera.position, camera.look_at, camera.fov = eye, target, FOV_RAD
+    camera.position, camera.look_at, camera.fov = eye, target, math.radians(recorded_scene.FOV_DEG)
 
 
 @dataclass(frozen=True)

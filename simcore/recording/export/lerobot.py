@@ -267,7 +267,17 @@ class LeRobotExporter(Exporter):
             conventions = tables.read_json(target / tables.CONVENTIONS_FILE).get("conventions", {})
             here |= {f"conventions.{key}": text for key, text in layout.convention.items()}
             there |= {f"conventions.{key}": conventions.get(key) for key in layout.convention}
-        for key in [*here, *sorted(there.keys() - here.keys())]:
+        columns = [found.keys() - tables.BOOKKEEPING for found in (info.get("features", {}), self.features)]
+        theirs, ours = (", ".join(sorted(columns[n] - columns[1 - n])) for n in (0, 1))
+        if theirs or ours:
+            images = " Images are those of a render set: render=NAME." if IMAGE in theirs + ours else ""
+            raise RecordingError(
+                f"'{target}' has columns that this export lacks: {theirs or 'none'}; this export has columns that it "
+                f"lacks: {ours or 'none'}. Expected the same columns.{images} Export with the options of that set, or "
+                "choose another out=.",
+                path=str(target),
+            )
+        for key in here:
             if there.get(key) != here.get(key):
                 theirs, ours = (shorten(str(found.get(key)), 160) for found in (there, here))
                 raise RecordingError(

@@ -19,7 +19,8 @@ class MountFit(Enum):
     none = "none"
     """It is what its fields say."""
     hand = "hand"
-    """The sensor looks along the fingers of the robot's first arm, over the edge of its palm."""
+    """The sensor looks along the fingers of the arm that ends at `link`, over the edge of its palm. Without `link`,
+    there is one for each arm, with the arm's name after its own if there are several."""
     task = "task"
     """The sensor sees all places of the objects and the hand at its start, from beside the robot, as large as fits."""
 

@@ -27,11 +27,29 @@ def read(*overrides: str, config_dirs: tuple[Path, ...] = ()) -> CollectCfg:
 @pytest.mark.parametrize("robot", most_heavy(ROBOTS.own_names(), ["dual_panda", "franka_panda", "so101"]))
 def test_every_yaml_is_a_sensor_of_its_name_on_every_robot(robot: str):
     names = option_names("sensor")
-    sensors = read(f"sensors=[{','.join(names)}]", f"robot={robot}").sensors
-    assert [sensor.name for sensor in sensors] == names
+    cfg = read(f"sensors=[{','.join(names)}]", f"robot={robot}")
+    sensors, arms = cfg.sensors, [arm.name for arm in cfg.robot.arms]
+    wrists = [f"wrist_{arm}" for arm in arms] if len(arms) > 1 else ["wrist"]
+    assert [sensor.name for sensor in sensors] == [
+        name for given in names for name in (wrists if given == "wrist" else [given])
+    ]
     for sensor in sensors:
         assert sensor.type in SENSORS.names()
         assert sensor.mount.body in (None, robot)
+
+
+def test_a_camera_that_is_fitted_to_the_hand_is_on_each_arm():
+    mine = "{name: eye, type: camera, mount: {fit: hand}, width: 64}"
+    sensors = read(f"sensors=[wrist,{mine}]", "robot=dual_panda").sensors
+    assert [(sensor.name, sensor.mount.link) for sensor in sensors] == [
+        ("wrist_left", "left_panda_hand"),
+        ("wrist_right", "right_panda_hand"),
+        ("eye_left", "left_panda_hand"),
+        ("eye_right", "right_panda_hand"),
+    ]
+    assert {sensor.mount.body for sensor in sensors} == {"dual_panda"}
+    (alone,) = read("sensors=[wrist]").sensors
+    assert (alone.name, alone.mount.body, alone.mount.link) == ("wrist", "franka_panda", "panda_hand")
 
 
 def test_an_entry_is_read_into_the_dataclass_of_its_type():

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.objects.annotate.conftest import box, cylinder, joint
 from tests.skills.builders import HAND
 from unlatch.objects.annotate.annotator import AnnotateCfg, annotate_source
 from unlatch.objects.annotate.source import read_source
@@ -299,3 +300,16 @@ def test_derived_heads_agree_with_those_set_by_hand_on_real_objects(partnet_dir)
     wrong = [f"{r.name}: {100 * r.distance_m:.1f} cm {r.problem}" for r in results if not r.agrees]
     assert len(results) - len(wrong) >= 0.85 * len(results), wrong
     assert [r.name for r in results if not r.right_part] == []
+
+
+def test_a_plate_is_held_at_the_small_knob_beside_its_axis(tmp_path):
+    base, plate = (
+        box("0 0 0.02", "0.3 0.3 0.04"),
+        cylinder("0 0 0.01", 0.14, 0.02) + cylinder("0.1 0 0.035", 0.01, 0.03),
+    )
+    links = f'<link name="a">{base}</link><link name="b">{plate}</link>'
+    (tmp_path / "thing.urdf").write_text(
+        f'<robot name="r">{links}{joint("revolute", "0 0 0.04", "0 0 1", 0, 3)}</robot>'
+    )
+    (part,) = annotate_source(read_source(tmp_path / "thing.urdf")).articulation.parts.values()
+    np.testing.assert_allclose(part.keypoint("articulated_object_head").xyz[:2], [0.1, 0.0], atol=2e-3)

@@ -175,6 +175,52 @@ def test_a_picture_and_a_coupling_of_an_mjcf(write):
     assert annotate_source(source).articulation.mechanisms == {"mimic": Mimic("right", "left")}
 
 
+def test_a_coupling_of_an_mjcf_that_is_not_active_is_left_out_with_a_line(write):
+    pytest.importorskip("mujoco")
+    path = write("mjcf", "textured_doors")
+    path.write_text(path.read_text().replace('joint2="left"', 'joint2="left" active="false"'))
+    source = read_source(path)
+    assert source.model.joints["right"].follows is None
+    assert "left out: the equality by which joint 'right' would follow 'left', which is not active" in source.notices
+
+
+def test_an_mjcf_of_objects_that_stand_apart_is_refused_with_their_names(write):
+    pytest.importorskip("mujoco")
+    path = write("mjcf", "textured_doors")
+    text = path.read_text()
+    case = text[text.index('<body name="case">') : text.index("</worldbody>")]
+    for apart, names in (("3 0 0", "case, other"), ("0 0.61 0", "")):
+        other = (
+            case.replace('name="case"', f'name="other" pos="{apart}"')
+            .replace('name="', 'name="o')
+            .replace('name="oother"', 'name="other"')
+        )
+        path.write_text(text.replace("</worldbody>", f"{other}</worldbody>"))
+        if names:
+            with pytest.raises(AssetError, match=f"2 objects that stand apart, {names}. Annotate one of them: body=ca"):
+                read_source(path)
+        else:
+            assert len(read_source(path).model.joints) > 2
+
+
+def test_an_older_mjcf_may_include_two_files_of_one_name(tmp_path):
+    pytest.importorskip("mujoco")
+    body = '<body name="{0}"><joint name="{0}" axis="0 0 1" range="0 90"/><geom type="box" size="0.1 0.1 0.1"/></body>'
+    for name in ("left", "right"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "part.xml").write_text(f"<mujoco><worldbody>{body.format(name)}</worldbody></mujoco>")
+    includes = '<include file="left/part.xml"/><include file="right/part.xml"/>'
+    (tmp_path / "model.xml").write_text(f'<mujoco><option collision="all"/>{includes}</mujoco>')
+    assert {"left", "right"} <= read_source(tmp_path / "model.xml").model.joints.keys()
+
+
+def test_an_sdf_without_joints_names_the_model_that_it_includes_and_lacks(tmp_path):
+    path = tmp_path / "model.sdf"
+    path.write_text('<sdf version="1.6"><model name="m"><include><uri>model://gone</uri></include></model></sdf>')
+    with pytest.raises(AssetError, match=r"no joint that moves.*Left out, not found beside the file: model://gone"):
+        read_source(path)
+
+
 def test_a_mimic_of_an_sdf_counts_from_its_reference(write):
     path = write("sdf", "hinged_door")
     mimic = (

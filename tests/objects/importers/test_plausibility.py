@@ -323,3 +323,55 @@ def test_a_part_that_no_hand_moves_is_named_and_mended(part, element, text, tmp_
     mended = write_mended(read_source(path), find_doubts(read_source(path)), tmp_path / "mended", force=False)
     (made,) = read_urdf(mended).joints.values()
     assert (made.friction, made.damping) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize("axis", ["0 0 1", "0 0 -1"])
+def test_an_axis_is_reversed_only_if_that_leads_the_door_out_of_the_body(axis, tmp_path):
+    middle = box("0.01 0 0.2", "0.02 0.5 0.4")
+    path = write(tmp_path, middle, joint("revolute", "0.2 0 0", axis, 0, 1.5))
+    (doubt,) = find_doubts(read_source(path))
+    assert doubt.text.endswith("Correct its axis or origin; a door or lid turns about one of its edges.")
+    assert not doubt.has_mend
+    with pytest.raises(AssetError, match="nothing to mend"):
+        write_mended(read_source(path), [doubt], tmp_path / "mended", force=False)
+
+
+def test_the_second_leaf_of_a_folding_door_may_move_in_while_the_first_one_is_open(tmp_path):
+    leaf = box("0.01 0.125 0.2", "0.02 0.248 0.4")
+    second = joint("revolute", "0 0.25 0", "0 0 1", 0, 3, name="k", child="c").replace(
+        'parent link="a"', 'parent link="b"'
+    )
+    first = joint("revolute", HINGE, OUT, 0, 1.5)
+    path = write(tmp_path, leaf, first, second)
+    path.write_text(path.read_text().replace("</robot>", f'<link name="c">{leaf}</link></robot>'))
+    assert said(path) == []
+
+
+def test_a_drawer_that_slides_through_a_wall_has_no_mend(tmp_path):
+    (doubt,) = find_doubts(read_source(write(tmp_path, DRAWER, joint("prismatic", SLIDE, "0 1 0", 0, 0.25))))
+    assert doubt.text.endswith("and the reversed axis would, too. Correct its axis or origin.")
+    assert not doubt.has_mend
+
+
+def test_a_door_whose_axis_is_at_right_angles_to_it_is_named(tmp_path):
+    (line,) = said(write(tmp_path, DOOR, joint("revolute", HINGE, "1 0 0", 0, 1.5)))
+    assert "turns its panel in its own plane" in line
+
+
+def test_a_joint_that_moves_the_body_about_its_door_is_named(tmp_path):
+    case = boxes(
+        ("-0.2 0.25 0.01", "0.4 0.5 0.02"),
+        ("-0.2 0.25 0.39", "0.4 0.5 0.02"),
+        ("-0.2 0.49 0.2", "0.4 0.02 0.4"),
+        ("-0.2 0.01 0.2", "0.4 0.02 0.4"),
+        ("-0.39 0.25 0.2", "0.02 0.5 0.4"),
+    )
+    door = box("0.21 0 0.2", "0.02 0.5 0.4")
+    (line,) = said(write(tmp_path, case, joint("revolute", HINGE, INTO, 0, 1.5), body=door))
+    assert "moves 'b', of which 'a' is the door: its parent and child seem exchanged" in line
+
+
+def test_a_joint_that_moves_the_body_over_its_drawer_is_named(tmp_path):
+    drawer = boxes(("0.01 0 0", "0.02 0.4 0.2"), ("-0.15 0 -0.08", "0.3 0.4 0.01"), ("0.22 0 0", "0.02 0.1 0.02"))
+    (line,) = said(write(tmp_path, CASE, joint("prismatic", "-0.05 0 -0.15", "-1 0 0", 0, 0.2), body=drawer))
+    assert "of which 'a' is the drawer" in line

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from unlatch.objects.annotate.annotator import annotate_source
-from unlatch.objects.annotate.source import category_of, read_source
+from unlatch.objects.annotate.source import category_of, read_category, read_source
 from unlatch.objects.annotation import ANNOTATION_FILE, FramedVector
 from unlatch.objects.annotation_entries import FixedHandle, Region, RegionKind, RegionOpening
 from unlatch.objects.config import ObjectCfg, ObjectSource
@@ -272,3 +272,14 @@ def test_what_cannot_be_freed_is_named(cfg, locked, old, new, said):
         load(cfg)
     assert said in str(caught.value)
     assert ANNOTATION_FILE in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "category"),
+    [("toy_box", "model", "box"), ("r", "a_cabinet", "cabinet"), ("robot", "model", "object"), ("open", "x", "object")],
+)
+def test_a_known_category_in_the_name_of_a_urdf_counts(name, file, category, tmp_path):
+    path = tmp_path / f"{file}.urdf"
+    path.write_text(f'<robot name="{name}"><link name="a"/></robot>')
+    assert read_category(path) == category
+    assert read_source(path).category == category

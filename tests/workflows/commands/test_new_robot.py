@@ -523,6 +523,8 @@ def test_a_finger_effort_below_that_of_any_gripper_is_a_placeholder(write_arm):
     assert robot.arms[0].gripper.grip_force_n == 20.0
     text = "slide_a: the file's effort grips with 1 N; 20 N is assumed, that of the weakest gripper of the catalog"
     assert weak_hands(file, robot) == [text]
+    file = write_arm(arm_urdf().replace(f'effort="{SLIDE["effort"]}"', 'effort="40"'))
+    assert weak_hands(file, robot_from_urdf(file, name="mine", stated=str(file), reach=REACH)) == []
 
 
 def test_the_path_of_the_test_in_physics_keeps_the_links_apart(monkeypatch):

@@ -1,10 +1,12 @@
 """One picture of what happened in an episode: which moments are on it, and that they are those of the record."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from PIL import Image
 
 from tests.objects.builders import generated
@@ -250,6 +252,16 @@ def test_a_sheet_is_as_wide_as_its_rows(counts, columns, across):
     assert drawn.width == across * (TILE_PX[0] + 4) - 4 + 16
     rows = sum(-(-count // across) for count in counts)
     assert rows * TILE_PX[1] < drawn.height < rows * (TILE_PX[1] + 40) + 400
+
+
+@pytest.mark.parametrize("end_s", [0.2, 9.0])
+def test_each_time_below_the_curves_is_another(end_s, monkeypatch):
+    made, add = [], Figure.add_axes
+    monkeypatch.setattr(Figure, "add_axes", lambda self, *args: made.append(add(self, *args)) or made[-1])
+    shown = sheet([2])
+    draw_sheet(replace(shown, times_s=shown.times_s / shown.times_s[-1] * end_s), columns=5)
+    texts = [label.get_text() for label in made[0].get_xticklabels()]
+    assert len(texts) == len(set(texts)) > 2
 
 
 @pytest.mark.parametrize("what", ["1  transit", "6  motion_blocked", "12  workspace_exceeded"])

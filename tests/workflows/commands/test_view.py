@@ -5,6 +5,7 @@ import io
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,9 +20,18 @@ from unlatch.simcore.extras import install_command
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.obj_file import linear_light
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.sim.visuals.pictures import LookAtCamera, project_points
 from unlatch.simcore.urdf.model import Link, Shape, ShapeKind, UrdfModel
 from unlatch.simcore.urdf.reader import read_urdf
-from unlatch.workflows.viewing.recorded_scene import RecordedScene, ShownBody, box_mesh, link_meshes, read_scene
+from unlatch.workflows.viewing.recorded_scene import (
+    FOV_DEG,
+    RecordedScene,
+    ShownBody,
+    box_mesh,
+    choose_view,
+    link_meshes,
+    read_scene,
+)
 
 pytestmark = pytest.mark.integration
 
@@ -89,6 +99,20 @@ def test_a_force_belongs_to_the_frame_at_the_end_of_its_interval(scene, record):
     }
     assert len(scene.forces) == 7
     assert all(len(item.values_n) == len(item.positions) == record.n_actions + 1 for item in scene.forces)
+
+
+@pytest.mark.parametrize(("height_m", "is_far"), [(0.3, False), (1.8, True)])
+def test_the_eye_is_so_far_away_that_a_tall_object_is_in_the_picture(height_m, is_far):
+    low, high = np.array([-0.15, -0.15, 0.0]), np.array([0.15, 0.15, height_m])
+    arrays = {"objects.thing.root_position": np.array([[0.6, 0.0, 0.0]])}
+    arrays["objects.thing.root_quat_xyzw"] = np.array([[0.0, 0.0, 0.0, 1.0]])
+    eye, target = choose_view({"thing": SimpleNamespace(bounds_obj=np.array([low, high]))}, arrays)
+    assert (np.linalg.norm(eye - target) > 1.7) == is_far
+    corners = (
+        np.array([np.where(pick, high, low) for pick in np.ndindex(2, 2, 2)]) + arrays["objects.thing.root_position"]
+    )
+    pixels = project_points(LookAtCamera(tuple(eye), tuple(target), FOV_DEG), corners, width=400, height=400)
+    assert ((pixels[:, :2] > 0) & (pixels[:, :2] < 400)).all()
 
 
 def test_points_curves_and_words_are_those_of_the_record(scene, record):

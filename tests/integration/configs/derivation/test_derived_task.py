@@ -1,5 +1,6 @@
 """Tasks that are derived from the kind of a part, and the command line that asks for them."""
 
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -340,3 +341,15 @@ def test_open_leaves_a_button_to_close_if_there_is_another_part(skill: str, expe
     assert part_acted_on(skill, None, articulation).name == expected
     alone = replace(articulation, parts={"button": button})
     assert part_acted_on("open", None, alone).name == "button"
+
+
+def test_a_refusal_names_what_is_implausible_in_the_file_and_its_mend(
+    exported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    text = (exported / "oven.urdf").read_text()
+    (tmp_path / "unlimited").mkdir()
+    (tmp_path / "unlimited" / "oven.urdf").write_text(re.sub("<limit[^>]*>", "", text))
+    assert command_table.main(["collect", "object=unlimited", "skill=open"]) == 2
+    said = capsys.readouterr().err
+    assert "A possible cause: oven.urdf: joint 'door_hinge' has no limits. Mend: " in said
+    assert f"`unlatch annotate {tmp_path}/unlimited/oven.urdf fix=true` writes a mended file." in said

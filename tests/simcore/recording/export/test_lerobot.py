@@ -191,7 +191,7 @@ class TestGrowth:
         before = sorted(path.read_bytes() for path in out.rglob("*") if path.is_file())
         for keys, said in (
             ({"action": ActionKind.joint_delta}, "features.action.names"),
-            ({"keypoints": False}, "features.observation.keypoints"),
+            ({"keypoints": False}, r"has columns that this export lacks: observation.keypoints.*that it lacks: none\."),
             ({"float_type": FloatType.float64}, "features.action.dtype=float32, this export has float64"),
         ):
             with pytest.raises(RecordingError, match=said):
