@@ -113,6 +113,8 @@ _ANGLES = 7
 """Number of angles of a blade at which a grasp along it is tried."""
 _NEARLY_CLOSED = 0.1
 """A push must also fit at this share of the start, where the body is near."""
+_UP = 0.5
+"""A face that looks up by more than this cosine is reached from above."""
 _INSIDE_FROM_RAD = 0.5
 """Smallest opening of a part that is pushed from inside [rad]."""
 TURNS_ABOUT_HINGE = (PartKind.hinge_vertical, PartKind.hinge_horizontal, PartKind.lid)
@@ -398,6 +400,37 @@ def _derive_knob_returns(case: _Case) -> list[Strategy]:
     return fitting or [*others[:1], *_derive_drags("close", case)]
 
 
+def _derive_pulls_back(case: _Case) -> list[Strategy]:
+    """Returns the strategies that pull a part closed by its handle, or by the lever on it.
+
+    They are for a part whose outer face is on its far side, such as a door that swings away: no arm reaches around it.
+    """
+    part, start = case.part, case.start
+    held = held_to_open(case.asset, part, 0.0) or part
+    if not _faces_away(case) or held.handle.type is HandleType.none or held_at_edge(held):
+        return []
+    fit, found = replace(case, part=held).fit, []
+    own = start if held is part else (0.0, 0.0)
+    for shift_m in fit.grasp_shifts(own):
+        grasp = fit.grasp_over((*dict.fromkeys(own), 0.0), shift_m=shift_m)
+        if grasp is not None:
+            setting = led_back(grasp_setting(held, own, grasp), part, start)
+            if held is not part:
+                setting = replace(setting, held_part=held.name, slips=list(_LEVER_SLIPS))
+            found.append(_shifted(held.name, setting, fit, shift_m))
+    return found
+
+
+def _faces_away(case: _Case) -> bool:
+    """Returns whether the outer face of a part looks away from the front of its object, and hardly up, at the start."""
+    model, part = case.asset.model, case.part
+    outward = [
+        model.link_pose(part.link, case.push_fit.positions(opening)).rotate(case.push_fit.axes_link()[2])
+        for opening in case.start
+    ]
+    return all(x < 0.0 and z < _UP for x, _, z in outward)
+
+
 def _numbered(name: str, settings: list[PlannerSettingCfg]) -> list[Strategy]:
     """Returns strategies of one kind, named NAME, NAME_2 and so on."""
     return [(name if number == 1 else f"{name}_{number}", each) for number, each in enumerate(settings, start=1)]
@@ -455,7 +488,7 @@ def _derive_pushes(case: _Case) -> list[Strategy]:
         return [("push", replace(setting, keypoint_shifts={SPOT: shift.tolist()}))]
     pushes = _pushes_at(setting, case.push_fit, (*dict.fromkeys(start), _NEARLY_CLOSED * start[0]))
     grasps = _grasp_from_front(case.fit, start, to_closed=True)
-    named = _numbered("push", pushes or [setting])
+    named = [*_derive_pulls_back(case), *_numbered("push", pushes or [setting])]
     if pushes:
         return [*named, *grasps]
     return [*grasps, *named, *([] if grasps else _derive_drags("close", case))]

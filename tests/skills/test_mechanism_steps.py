@@ -10,6 +10,8 @@ from unlatch.configs.derived_task import derive_layout
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.objects.mechanisms import Interlock, Latch, Mimic, PushLatch, Release, Spring
+from unlatch.robots.catalog import ROBOTS
+from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.errors import ConfigError
 from unlatch.skills.mechanism_steps import (
     PressToPop,
@@ -26,6 +28,9 @@ from unlatch.skills.mechanism_steps import (
     steps_before,
 )
 from unlatch.skills.strategies.open_close import start_range
+from unlatch.skills.strategies.ranking import derive_strategies
+
+HAND = hand_shape("franka_panda", ROBOTS.load("franka_panda")().arms[0])
 
 
 @lru_cache
@@ -174,6 +179,17 @@ def test_what_snaps_over_or_lifts_a_lid_is_pressed_from_where_it_rests(category,
     assert category == "breaker" or resting == pytest.approx(asset.rest_positions, abs=5e-3)
     for other in asset.articulation.parts.values():
         assert other is found or resting[other.joint] == pytest.approx(other.openness.closed, abs=5e-3)
+
+
+@pytest.mark.parametrize(("swing", "by"), [("push", "lever"), ("pull", "push")])
+def test_a_door_that_swings_away_is_pulled_closed_by_its_lever(swing, by):
+    cfg = ObjectCfg(name="door", category="latched_door", where={"swing": swing})
+    asset = load_object(cfg, rng=np.random.default_rng(0))
+    door = asset.articulation.part("door")
+    start = start_range("close", door, asset)
+    name, setting = derive_strategies("close", asset, door, HAND, start)[0]
+    assert (name, setting.held_part) == (by, "lever" if by == "lever" else None)
+    assert setting.post_actuation_motions.to == pytest.approx(door.openness.closed)
 
 
 def test_a_knob_with_clicks_is_turned_back_from_one_of_them():
