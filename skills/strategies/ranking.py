@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.skills.catalog import derivable_skill
 from unlatch.skills.context import SKIN_M
 from unlatch.skills.grasping import needs_turns
-from unlatch.skills.mechanism_steps import PressToPop, held_to_open, press_of
+from unlatch.skills.mechanism_steps import PressToPop, held_to_open, opened_by, press_of
 from unlatch.skills.strategies.candidates import draw_candidates
 from unlatch.skills.strategies.free_edge import edge_grip, edge_hook, free_edges
 from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandFit, HandGrasp, held_at_edge
@@ -155,8 +156,8 @@ def derive_strategies(
             "it without meeting the rest of the object. Name another part or robot.",
             key="skill",
         )
-    if asked is None or skill == "close":
-        return found
+    if asked is None or skill == "close" or opened_by(asset.articulation, part) is not None:
+        return found  # a pedal is pressed to its stop
     return [(name, led_to(setting, part, start, asked)) for name, setting in found]
 
 
@@ -187,6 +188,9 @@ def _derive_grasps(skill: str, case: _Case, asked: float | None) -> list[Strateg
     lever = held_to_open(asset, part, start[1]) if skill == "open" else None
     if lever is not None:
         return _derive_grasps_of_other(case, lever)
+    pedal = opened_by(asset.articulation, part) if skill == "open" else None
+    if pedal is not None:
+        return _derive_presses_of_pedal(case, pedal)
     if part.handle.type is HandleType.none and (drags := _derive_drags(skill, case, asked)):
         return drags
     if skill == "open" and part.is_button:
@@ -277,7 +281,25 @@ def _derive_grasps_of_other(case: _Case, held: Part) -> list[Strategy]:
             post_actuation_motions=FollowJointCfg(to=rounded(part.openness.position(opened_to(part, start)))),
         )
         found.append(_shifted(held.name, setting, fit, shift_m))
-    return found
+    # the lever of a wide door leaves the reach of an arm that stands before it
+    least = rounded(part.openness.position(start[1] + _TURN_FACTOR * goal_value("open", part, start)))
+    return found + [
+        (f"{name}_2", replace(setting, post_actuation_motions=FollowJointCfg(to=least))) for name, setting in found
+    ]
+
+
+def _derive_presses_of_pedal(case: _Case, pedal: Part) -> list[Strategy]:
+    """Returns the pushes that press a pedal to its stop, which opens a part by its rod."""
+    part, pressed = case.part, pedal.openness.span
+    end = rounded(part.openness.open)
+    changes: dict[str, Any] = {
+        "held_part": pedal.name,
+        "approach_width_m": 0.0,
+        "success_threshold": goal_value("open", part, case.start),
+        "post_actuation_motions": FollowJointCfg(to=end, reach=end),
+    }
+    pushes = _derive_pushes(replace(case, part=pedal, start=(pressed, pressed)))
+    return [(name, replace(setting, **changes)) for name, setting in pushes]
 
 
 def _shifted(name: str, setting: PlannerSettingCfg, fit: HandFit, shift_m: float) -> Strategy:
@@ -407,8 +429,10 @@ def _derive_pulls_back(case: _Case) -> list[Strategy]:
     """
     part, start = case.part, case.start
     held = held_to_open(case.asset, part, 0.0) or part
-    if not _faces_away(case) or held.handle.type is HandleType.none or held_at_edge(held):
+    if not _faces_away(case):
         return []
+    if held.handle.type is HandleType.none or held_at_edge(held):
+        return _draw_pushes("close", case)
     fit, found = replace(case, part=held).fit, []
     own = start if held is part else (0.0, 0.0)
     for shift_m in fit.grasp_shifts(own):
