@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,13 @@ from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.derived_task import derive_task, derive_task_for_any
 from unlatch.configs.group_files import option_names
 from unlatch.configs.overrides import override_key, unquote_text
+from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg, RestsOn
 from unlatch.objects.library import chooses_instance, load_object
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import hand_shapes
-from unlatch.simcore.errors import ConfigError, close_matches, unknown_name
+from unlatch.robots.models import stands_on_body
+from unlatch.simcore.errors import AssetError, ConfigError, close_matches, unknown_name
 from unlatch.simcore.files import user_path
 from unlatch.skills.catalog import DERIVABLE_SKILLS, SKILLS, derivable_skill
 from unlatch.skills.config import part_acted_on
@@ -36,13 +39,25 @@ _CHOICE = re.compile(r"\+{0,2}(?P<key>object|task|skill|part|openness)=(?P<value
 _STAND = re.compile(r"\+{0,2}(stand|stand\.kind|experiment)=(?!table\Z)")
 """An override that may put the robot on a stand."""
 
+_PLACED = re.compile(r"\+{0,2}(stand|experiment|task\.regions|task\.relations)[=.]")
+"""An override that says where the robot or the object stands."""
+
+_ON_FLOOR_M = 0.82
+"""Least height of what stands on the floor: fitted appliances begin there (EN 1116), and tables are lower [m]."""
+_PEDESTAL_M = [0.02, 1.0]
+"""Heights of the stand for it: those of `stand=floor` and of `stand=pedestal` [m]. A task takes what its part needs."""
+_EXAMPLES = 3
+"""Number of objects that are looked at where each episode draws one."""
+
 logger = logging.getLogger(__name__)
 
 
-def derive_request(primary: str, schema: type, request: Request) -> Request:
+def derive_request(primary: str, schema: type, request: Request, *, notices: list[str] | None = None) -> Request:
     """Replaces `object=PATH`, `skill=`, `part=` and `openness=` by derived content of the groups `object` and `task`.
 
-    `primary` names the command's YAML file, and `schema` is the dataclass of its configuration.
+    An object as high as furniture stands on the floor, and the robot on a stand, unless the request places one of them.
+    `primary` names the command's YAML file, and `schema` is the dataclass of its configuration; `notices` receives a
+    line about the stand.
 
     Raises:
         ConfigError: The choices contradict each other, or the skill does not fit the part.
@@ -65,14 +80,22 @@ def derive_request(primary: str, schema: type, request: Request) -> Request:
     if skill is None:
         return found
     cfg, robot = read_object_and_robot(primary, schema, found)
+    has_place = cfg.rests_on is not RestsOn.bottom or any(map(_PLACED.match, rest))
     if chooses_instance(cfg):
-        return replace(found, given={**given, "task": derive_task_for_any(skill, cfg, part, openness=openness)})
+        if not has_place:
+            examples = (load_object(cfg, rng=np.random.default_rng(i), number=i) for i in range(_EXAMPLES))
+            with suppress(AssetError):  # a damaged one fails the episodes that draw it
+                rest += _choose_stand(examples, robot, notices)
+        task = derive_task_for_any(skill, cfg, part, openness=openness)
+        return replace(found, overrides=rest, given={**given, "task": task})
     asset = load_object(replace(cfg, part=None), rng=np.random.default_rng(0))
     parts = asset.articulation.parts
     if part is not None and part not in parts:
         raise unknown_name(part, f"a part of {cfg.root or asset.name}", where="part", known=parts, heading="Parts")
     if cfg.part is not None:  # the side of that part becomes the front
         asset = load_object(cfg, rng=np.random.default_rng(0))
+    if not has_place:
+        rest += _choose_stand([asset], robot, notices)
     acted_on = part_acted_on(skill, part, asset.articulation)
     hand, *others = hand_shapes(robot)
     # different hands and sides need different strategies, and only the episode knows which hand acts on which side;
@@ -82,7 +105,24 @@ def derive_request(primary: str, schema: type, request: Request) -> Request:
         task = derive_task_for_any(skill, cfg, acted_on.name, openness=openness)
     else:
         task = derive_task(skill, asset, acted_on, hand, openness=openness, scale=robot.scale)
-    return replace(found, given={**given, "task": task})
+    return replace(found, overrides=rest, given={**given, "task": task})
+
+
+def _choose_stand(assets: Iterable[ObjectAsset], robot: RobotCfg, notices: list[str] | None) -> list[str]:
+    """Returns the overrides of a stand for objects that are all as high as furniture; none where a table serves."""
+    height_m = 0.0
+    for asset in assets:
+        height_m = float(np.ptp(asset.bounds_obj[:, 2]))
+        if height_m < _ON_FLOOR_M * robot.scale:
+            return []
+    if stands_on_body(robot):
+        return []
+    if notices is not None:
+        notices.append(
+            f"An object {height_m:.2g} m high stands on the floor, and the robot on stand=pedestal. For a table: "
+            "stand=table."
+        )
+    return ["stand=pedestal", f"stand.height_m={_PEDESTAL_M}"]
 
 
 def find_doubts_of_object(request: Request) -> list[str]:

@@ -30,7 +30,7 @@ from unlatch.skills.grasping import needs_turns
 from unlatch.skills.hold import hold_setting
 from unlatch.skills.hold_pressed import arms_side_by_side
 from unlatch.skills.layout_search import LayoutSearchCfg
-from unlatch.skills.mechanism_steps import is_sprung, move_by_skill, steps_before
+from unlatch.skills.mechanism_steps import is_sprung, move_by_skill, opened_by, steps_before
 from unlatch.skills.strategies.hand_fit import HandFit
 from unlatch.skills.strategies.open_close import (
     approach_m,
@@ -187,8 +187,15 @@ def derive_layout(
         kind, value = "open_fraction", rounded(asked / part.openness.span)
         turns = needs_turns(part.kind, opened_to(part, start, asked) - start[0])
     where = {"object": asset.name, "part": part.name}
+    pedal = opened_by(asset.articulation, part) if skill == "open" else None
+    region = partial(derive_region, asset=asset, scale=scale, on_floor=on_floor)
+    placed = (
+        region(skill, part=part, start=start, asked=asked)
+        if pedal is None
+        else region("close", part=pedal, start=(pedal.openness.span,) * 2)
+    )
     task: dict[str, Any] = {
-        "regions": [derive_region(skill, asset, part, start, asked=asked, scale=scale, on_floor=on_floor)],
+        "regions": [placed],
         "openness": [{**where, "range": list(start)}],
         "goal": [{**where, "kind": kind, "value": value}],
         "language": task_phrasings(skill, part_words(asset, part.name).manner),

@@ -26,8 +26,9 @@ from unlatch.robots.description import RobotCfg
 from unlatch.simcore.cache import cache_root, cached_folder
 from unlatch.simcore.errors import AssetError, PluginError
 from unlatch.simcore.geometry import matrix_from_rpy, rpy_from_matrix, unit
-from unlatch.simcore.urdf.model import Inertial
-from unlatch.simcore.urdf.reader import parse_xml
+from unlatch.simcore.meshes.shape_surface import shape_mesh
+from unlatch.simcore.urdf.model import Inertial, rigid_shapes
+from unlatch.simcore.urdf.reader import parse_xml, read_urdf
 
 _MADE, _FOREIGN = "unlatch.robots.made_models", "unlatch.robots.foreign_models"
 _STATED = "unlatch.robots.changed_models:stated_urdf"
@@ -80,6 +81,31 @@ def model_path(robot: RobotCfg | str) -> Path:
             f"The model of robot '{name}' is not at '{path}'. Reinstall the package that ships it.", path=str(path)
         )
     return path
+
+
+@lru_cache(maxsize=16)
+def _lowest_fixed(urdf: Path) -> float:
+    model = read_urdf(urdf)
+    shapes = rigid_shapes(model, model.root)
+    return min((float((s.T_link_shape @ shape_mesh(s).vertices)[:, 2].min()) for s in shapes), default=0.0)
+
+
+def depth_below_foot(robot: RobotCfg) -> float:
+    """Returns how far what no joint of a robot moves reaches below z = 0 [m]; a robot on its own body reaches far.
+
+    Raises:
+        AssetError: Its model is missing or damaged.
+    """
+    return -(robot.base_height_m + _lowest_fixed(model_path(robot)))
+
+
+_BODY_BELOW_M = 0.1
+"""How far an arm of Panda's size may reach below its foot where it has a stand [m]."""
+
+
+def stands_on_body(robot: RobotCfg) -> bool:
+    """Returns whether a robot stands on a body of its own, so that a stand has no room for it."""
+    return depth_below_foot(robot) > _BODY_BELOW_M * robot.scale
 
 
 def drawn_model_path(robot: RobotCfg) -> Path:

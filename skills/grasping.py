@@ -56,6 +56,9 @@ _OVERSHOOT = 1.2
 _HOOKED_SPEED = {True: 0.075, False: 0.25}
 """Speed of a hooked part: sliders (True) [m/s], others [rad/s]; half the planner's own speed. A hook cannot brake: the
 part runs ahead of it until friction stops it. At half the speed it runs for a quarter of the way."""
+_SNAP_S = 2.0
+"""Time in which a rocker would be led through its range. It snaps over within 0.1 to 0.2 s, a fifth of the time in
+which it is led to the middle at the speed of a hook."""
 
 
 class GraspingSkill(ArticulationSkill):
@@ -165,7 +168,14 @@ class GraspingSkill(ArticulationSkill):
         """See `ArticulationSkill.part_speed`."""
         if not self.closed_gripper:
             return None
-        return _HOOKED_SPEED[self.object.body.joint(self.part.joint).prismatic]
+        speed = _HOOKED_SPEED[self.object.body.joint(self.part.joint).prismatic]
+        articulation = self.object.asset.articulation
+        if self.part.moves_little and articulation.mechanisms:
+            from unlatch.skills.mechanism_steps import click_openings
+
+            if click_openings(articulation, self.part):
+                speed = min(speed, self.part.openness.span / _SNAP_S)
+        return speed
 
     def make_commands(self, plan: KeyframePlan) -> list[ManipCommand]:
         """See `ArticulationSkill.make_commands`; a part that is turned in several turns is grasped in each."""

@@ -17,6 +17,7 @@ from unlatch.objects.mechanisms import (
     Condition,
     Detent,
     Measure,
+    Mimic,
     PushLatch,
     Release,
     Spring,
@@ -336,6 +337,16 @@ def opens_another(articulation: Articulation, part: Part) -> bool:
         if other is not None and ratio * part.openness.sign * other.openness.sign < 0.0:
             return True
     return False
+
+
+def opened_by(articulation: Articulation, part: Part) -> Part | None:
+    """Returns the part that a part follows and that opens it by closing, as the pedal of a bin its lid; None: none."""
+    for mechanism in articulation.mechanisms.values():
+        if isinstance(mechanism, Mimic) and mechanism.joint == part.joint:
+            other = part_of_joint(articulation, mechanism.follows)
+            if other is not None and mechanism.ratio * part.openness.sign * other.openness.sign < 0.0:
+                return other
+    return None
 
 
 def is_sprung(asset: ObjectAsset, part: Part) -> bool:

@@ -19,7 +19,9 @@ from unlatch.robots.hand_shape import HandShape
 from unlatch.simcore.geometry import Pose, unit
 from unlatch.simcore.meshes.solids import convex_hull
 from unlatch.simcore.meshes.triangle_mesh import draw_surface_points
+from unlatch.skills.context import SKIN_M
 from unlatch.skills.strategies.hand_fit import HEAD, HandFit
+from unlatch.skills.strategies.open_close import tip_tolerances
 from unlatch.solver.setting import FollowJointCfg, PlannerSettingCfg
 from unlatch.solver.term_kinds import FrameAxisParallel, Point2Point
 
@@ -239,6 +241,10 @@ class _Drawing:
     ) -> Candidate:
         """Returns the candidate with the hand at a place (3,) [m], its approach x and its closing direction y."""
         tool, name = ("tool_tip", SPOT) if kind == "tip" else ("tool_head", HEAD)
+        point_m, lean = 0.002, 0.35
+        if kind == "tip":
+            point_m, lean = tip_tolerances(self._part, self._fit.asset, self._hand, lean=0.6)
+            place = place - (SKIN_M if self._part.moves_little else 0.0) * x
         shift = place - self._part.keypoint(name).xyz
         path = self._base.post_actuation_motions
         if self._skill == "close" and kind == "pinch":
@@ -246,9 +252,9 @@ class _Drawing:
         setting = replace(
             self._base,
             constraint_list=[
-                Point2Point(tool, name, 0.002),
+                Point2Point(tool, name, point_m),
                 _parallel("tool_side", y, 0.25 if kind == "tip" else 0.1),
-                _parallel("tool_tail", -x, 0.6 if kind == "tip" else 0.35),
+                _parallel("tool_tail", -x, lean),
             ],
             slips=list(self._slips),
             approach_width_m=round(width_m, 4),

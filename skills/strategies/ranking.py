@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from unlatch.simcore.errors import ConfigError
 from unlatch.skills.catalog import derivable_skill
 from unlatch.skills.context import SKIN_M
 from unlatch.skills.grasping import needs_turns
-from unlatch.skills.mechanism_steps import PressToPop, held_to_open, press_of
+from unlatch.skills.mechanism_steps import PressToPop, held_to_open, opened_by, press_of
 from unlatch.skills.strategies.candidates import draw_candidates
 from unlatch.skills.strategies.free_edge import edge_grip, edge_hook, free_edges
 from unlatch.skills.strategies.hand_fit import HEAD, TAIL, HandFit, HandGrasp, held_at_edge
@@ -113,6 +114,8 @@ _ANGLES = 7
 """Number of angles of a blade at which a grasp along it is tried."""
 _NEARLY_CLOSED = 0.1
 """A push must also fit at this share of the start, where the body is near."""
+_UP = 0.5
+"""A face that looks up by more than this cosine is reached from above."""
 _INSIDE_FROM_RAD = 0.5
 """Smallest opening of a part that is pushed from inside [rad]."""
 TURNS_ABOUT_HINGE = (PartKind.hinge_vertical, PartKind.hinge_horizontal, PartKind.lid)
@@ -153,8 +156,8 @@ def derive_strategies(
             "it without meeting the rest of the object. Name another part or robot.",
             key="skill",
         )
-    if asked is None or skill == "close":
-        return found
+    if asked is None or skill == "close" or opened_by(asset.articulation, part) is not None:
+        return found  # a pedal is pressed to its stop
     return [(name, led_to(setting, part, start, asked)) for name, setting in found]
 
 
@@ -185,6 +188,9 @@ def _derive_grasps(skill: str, case: _Case, asked: float | None) -> list[Strateg
     lever = held_to_open(asset, part, start[1]) if skill == "open" else None
     if lever is not None:
         return _derive_grasps_of_other(case, lever)
+    pedal = opened_by(asset.articulation, part) if skill == "open" else None
+    if pedal is not None:
+        return _derive_presses_of_pedal(case, pedal)
     if part.handle.type is HandleType.none and (drags := _derive_drags(skill, case, asked)):
         return drags
     if skill == "open" and part.is_button:
@@ -293,7 +299,25 @@ def _derive_grasps_of_other(case: _Case, held: Part) -> list[Strategy]:
             post_actuation_motions=FollowJointCfg(to=rounded(part.openness.position(opened_to(part, start)))),
         )
         found.append(_shifted(held.name, setting, fit, shift_m))
-    return found
+    # the lever of a wide door leaves the reach of an arm that stands before it
+    least = rounded(part.openness.position(start[1] + _TURN_FACTOR * goal_value("open", part, start)))
+    return found + [
+        (f"{name}_2", replace(setting, post_actuation_motions=FollowJointCfg(to=least))) for name, setting in found
+    ]
+
+
+def _derive_presses_of_pedal(case: _Case, pedal: Part) -> list[Strategy]:
+    """Returns the pushes that press a pedal to its stop, which opens a part by its rod."""
+    part, pressed = case.part, pedal.openness.span
+    end = rounded(part.openness.open)
+    changes: dict[str, Any] = {
+        "held_part": pedal.name,
+        "approach_width_m": 0.0,
+        "success_threshold": goal_value("open", part, case.start),
+        "post_actuation_motions": FollowJointCfg(to=end, reach=end),
+    }
+    pushes = _derive_pushes(replace(case, part=pedal, start=(pressed, pressed)))
+    return [(name, replace(setting, **changes)) for name, setting in pushes]
 
 
 def _shifted(name: str, setting: PlannerSettingCfg, fit: HandFit, shift_m: float) -> Strategy:
@@ -416,6 +440,39 @@ def _derive_knob_returns(case: _Case) -> list[Strategy]:
     return fitting or [*others[:1], *_derive_drags("close", case)]
 
 
+def _derive_pulls_back(case: _Case) -> list[Strategy]:
+    """Returns the strategies that pull a part closed by its handle, or by the lever on it.
+
+    They are for a part whose outer face is on its far side, such as a door that swings away: no arm reaches around it.
+    """
+    part, start = case.part, case.start
+    held = held_to_open(case.asset, part, 0.0) or part
+    if not _faces_away(case):
+        return []
+    if held.handle.type is HandleType.none or held_at_edge(held):
+        return _draw_pushes("close", case)
+    fit, found = replace(case, part=held).fit, []
+    own = start if held is part else (0.0, 0.0)
+    for shift_m in fit.grasp_shifts(own):
+        grasp = fit.grasp_over((*dict.fromkeys(own), 0.0), shift_m=shift_m)
+        if grasp is not None:
+            setting = led_back(grasp_setting(held, own, grasp), part, start)
+            if held is not part:
+                setting = replace(setting, held_part=held.name, slips=list(_LEVER_SLIPS))
+            found.append(_shifted(held.name, setting, fit, shift_m))
+    return found
+
+
+def _faces_away(case: _Case) -> bool:
+    """Returns whether the outer face of a part looks away from the front of its object, and hardly up, at the start."""
+    model, part = case.asset.model, case.part
+    outward = [
+        model.link_pose(part.link, case.push_fit.positions(opening)).rotate(case.push_fit.axes_link()[2])
+        for opening in case.start
+    ]
+    return all(x < 0.0 and z < _UP for x, _, z in outward)
+
+
 def _numbered(name: str, settings: list[PlannerSettingCfg]) -> list[Strategy]:
     """Returns strategies of one kind, named NAME, NAME_2 and so on."""
     return [(name if number == 1 else f"{name}_{number}", each) for number, each in enumerate(settings, start=1)]
@@ -473,7 +530,7 @@ def _derive_pushes(case: _Case) -> list[Strategy]:
         return [("push", replace(setting, keypoint_shifts={SPOT: shift.tolist()}))]
     pushes = _pushes_at(setting, case.push_fit, (*dict.fromkeys(start), _NEARLY_CLOSED * start[0]))
     grasps = _grasp_from_front(case.fit, start, to_closed=True)
-    named = _numbered("push", pushes or [setting])
+    named = [*_derive_pulls_back(case), *_numbered("push", pushes or [setting])]
     if pushes:
         return [*named, *grasps]
     return [*grasps, *named, *([] if grasps else _derive_drags("close", case))]

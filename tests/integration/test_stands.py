@@ -27,8 +27,10 @@ from unlatch.workflows.episode.asset_checks import check_assets
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.episode.scene import arm_model
 from unlatch.workflows.runs.code_versions import header_of
+from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.replay import ReplayMode, replay_deviation
 from unlatch.workflows.runs.runner import EpisodeRunner
+from unlatch.workflows.runs.schema import CollectCfg
 from unlatch.workflows.viewing.recorded_scene import fixed_bodies
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -74,6 +76,30 @@ def test_a_derived_stand_brings_the_arm_to_the_height_of_the_handle(fridge: Obje
     assert (
         derive_stand("open", fridge, part, (0.0, 0.0), StandCfg(StandKind.floor, [0.02, 0.02])).height_m == [0.02] * 2
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        (["object=room_door"], StandKind.pedestal),
+        (["object=room_door", "stand=table"], StandKind.table),
+        (["object=room_door", "stand=rail"], StandKind.rail),
+        (["object=room_door", "robot=baxter"], StandKind.table),  # it has a body of its own
+        (["object=room_door", "object.rests_on=back"], StandKind.table),
+        (["object=microwave"], StandKind.table),
+    ],
+)
+def test_an_object_as_high_as_furniture_gets_a_stand_where_none_is_stated(words: list[str], kind: StandKind) -> None:
+    loaded = load_config("collect", CollectCfg, [*words, "skill=open"])
+    assert loaded.cfg.stand.kind is kind
+    said = [notice for notice in loaded.notices if "stands on the floor" in notice]
+    assert len(said) == (kind is StandKind.pedestal)
+
+
+def test_a_urdf_of_full_size_gets_a_stand_as_high_as_its_part_needs(fridge: ObjectAsset) -> None:
+    cfg = unlatch.load(f"object={fridge.urdf_path}", "skill=open")
+    assert cfg.stand == StandCfg(StandKind.pedestal, [0.02, 1.0])
+    assert cfg.task.derived is not None  # each episode derives the height
 
 
 def test_a_derived_region_of_an_object_on_the_floor_leaves_room_for_the_stand(fridge: ObjectAsset) -> None:
@@ -197,7 +223,7 @@ def test_a_robot_with_a_body_of_its_own_has_no_stand() -> None:
     cfg = unlatch.load("open_tall_refrigerator", "robot=baxter", "~skills.0", seed=3)
     with World(cfg.world) as world, BulletCollisionChecker() as checker:
         episode = Episode(cfg, 0, world, checker)
-        with pytest.raises(ConfigError, match=r"stand=pedestal has no room for 'baxter', which reaches 1\.29 m below"):
+        with pytest.raises(ConfigError, match=r"stand=pedestal has no room for 'baxter', which reaches 0\.82 m below"):
             episode.reset()
     with pytest.raises(ConfigError, match="stand=pedestal has no room for 'baxter'"):
         check_assets(cfg)  # before a data set has a folder

@@ -6,10 +6,14 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from unlatch.configs.derived_task import derive_layout
+from unlatch.configs.derived_task import derive_layout, derive_region
+from unlatch.objects.annotation import SPOT
+from unlatch.objects.closing_force_values import lever_m
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
 from unlatch.objects.mechanisms import Interlock, Latch, Mimic, PushLatch, Release, Spring
+from unlatch.robots.catalog import ROBOTS
+from unlatch.robots.hand_shape import hand_shape
 from unlatch.simcore.errors import ConfigError
 from unlatch.skills.mechanism_steps import (
     PressToPop,
@@ -19,13 +23,17 @@ from unlatch.skills.mechanism_steps import (
     held_to_open,
     is_held_closed,
     joint_path,
+    opened_by,
     opens_another,
     place_beyond,
     positions_let_go,
     press_of,
     steps_before,
 )
-from unlatch.skills.strategies.open_close import start_range
+from unlatch.skills.strategies.open_close import count_holds, start_range, tip_tolerances
+from unlatch.skills.strategies.ranking import derive_strategies
+
+HAND = hand_shape("franka_panda", ROBOTS.load("franka_panda")().arms[0])
 
 
 @lru_cache
@@ -174,6 +182,56 @@ def test_what_snaps_over_or_lifts_a_lid_is_pressed_from_where_it_rests(category,
     assert category == "breaker" or resting == pytest.approx(asset.rest_positions, abs=5e-3)
     for other in asset.articulation.parts.values():
         assert other is found or resting[other.joint] == pytest.approx(other.openness.closed, abs=5e-3)
+
+
+@pytest.mark.parametrize(("swing", "by"), [("push", "lever"), ("pull", "push")])
+def test_a_door_that_swings_away_is_pulled_closed_by_its_lever(swing, by):
+    cfg = ObjectCfg(name="door", category="latched_door", where={"swing": swing})
+    asset = load_object(cfg, rng=np.random.default_rng(0))
+    door = asset.articulation.part("door")
+    start = start_range("close", door, asset)
+    name, setting = derive_strategies("close", asset, door, HAND, start)[0]
+    assert (name, setting.held_part) == (by, "lever" if by == "lever" else None)
+    assert setting.post_actuation_motions.to == pytest.approx(door.openness.closed)
+
+
+def test_a_lid_that_a_pedal_lifts_is_opened_by_a_press_to_the_stop():
+    asset, lid, pedal = asset_of("pedal_bin"), part_of("pedal_bin", "lid"), part_of("pedal_bin", "pedal")
+    assert opened_by(asset.articulation, lid) is pedal
+    assert opened_by(asset.articulation, pedal) is None
+    assert opened_by(asset_of("trash_can").articulation, part_of("trash_can", "lid")) is None
+    task, start = derive_layout("open", asset, lid, HAND)
+    assert start == (0.0, 0.0)  # it does not stay ajar
+    at_pedal = derive_region("close", asset, pedal, (pedal.openness.span,) * 2)
+    assert task["regions"] == [at_pedal]
+    for asked in (None, 0.9 * lid.openness.span):
+        settings = [setting for _, setting in derive_strategies("open", asset, lid, HAND, start, asked=asked)]
+        assert {setting.held_part for setting in settings} == {"pedal"}
+        assert all(s.post_actuation_motions.reach == pytest.approx(lid.openness.open, 0.01) for s in settings)
+    assert count_holds(lid, asset, start, 0.9 * lid.openness.span) == 1
+
+
+def test_a_lid_that_stands_up_is_pushed_from_behind():
+    asset, lid = asset_of("pedal_bin"), part_of("pedal_bin", "lid")
+    start = start_range("close", lid, asset)
+    assert derive_strategies("close", asset, lid, HAND, start)[0][0].startswith("side")
+    assert derive_strategies("close", asset, lid, HAND, (0.5, 0.9))[0][0].startswith("push")
+
+
+def test_a_wide_leaf_is_closed_from_where_an_arm_before_it_reaches_its_frame():
+    way_m = {}
+    for category in ("room_door", "latched_door"):
+        asset, door = asset_of(category), part_of(category, "door")
+        _, most = start_range("close", door, asset)
+        way_m[category] = most * lever_m(asset.model, door, door.keypoint(SPOT).xyz)
+        assert (most < 0.9) == (category == "room_door")
+    assert way_m["latched_door"] < way_m["room_door"] == pytest.approx(0.45, rel=0.01)
+
+
+@pytest.mark.parametrize(("category", "part"), [("light_switch", "switch"), ("room_door", "door")])
+def test_fingertips_are_upright_and_near_only_where_a_part_moves_little(category, part):
+    near_m, lean = tip_tolerances(part_of(category, part), asset_of(category), HAND, lean=0.6)
+    assert (near_m < 0.0005, lean < 0.1) == ((True, True) if category == "light_switch" else (False, False))
 
 
 def test_a_knob_with_clicks_is_turned_back_from_one_of_them():

@@ -19,7 +19,7 @@ from unlatch.objects.procedural.colours import FINISH_OF_COLOUR
 from unlatch.objects.scene_object import ObjectKeypoints, ObjectRegion, SceneObject
 from unlatch.robots.arm_control import Action, ArmAction
 from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
-from unlatch.robots.models import drawn_model_path, model_path
+from unlatch.robots.models import depth_below_foot, drawn_model_path, model_path, stands_on_body
 from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import ConfigError, SkillError
 from unlatch.simcore.geometry import Pose
@@ -124,8 +124,6 @@ TABLE_CENTER_M = (0.5, 0.0, -0.03)
 TABLE_RGBA = (0.76, 0.7, 0.62, 1.0)
 _TABLE = FixedBox(TABLE, TABLE_SIZE_M, TABLE_CENTER_M)
 _STAND_RGBA, _GROUND_RGBA = (0.33, 0.35, 0.38, 1.0), (0.62, 0.60, 0.57, 1.0)
-_BODY_BELOW_M = 0.1
-"""How far an arm of Panda's size may reach below its foot where it has a stand [m]."""
 _REST_M_S = 0.002
 """Speed below which a free object rests [m/s]."""
 _FELL_M = 0.05
@@ -400,7 +398,7 @@ def build_scene(
     robot.body.semantic_class = "robot"
     robot.body.finish = FINISHES["lacquer"]
     if layout.stand is not None:
-        check_foot(robot, layout.stand.kind)
+        check_foot(robot_cfg, layout.stand.kind)
     for body in stand or [ground]:
         robot.body.stand_on(body)
     for name, arm in robot.arms.items():
@@ -453,17 +451,17 @@ def build_scene(
     return built
 
 
-def check_foot(robot: Robot, stand: StandKind) -> None:
+def check_foot(robot: RobotCfg, stand: StandKind) -> None:
     """Raises for a robot whose own body reaches far below the feet of its arms: a stand has no room for it.
 
     Raises:
         ConfigError: It does.
     """
-    low_m = min(float(robot.body.link_aabb(name)[0, 2]) for name in robot.body.mounted_links)
-    if low_m < -_BODY_BELOW_M * robot.cfg.scale:
+    if stands_on_body(robot):
         raise ConfigError(
-            f"stand={stand.value} has no room for '{robot.cfg.name}', which reaches {-low_m:.2f} m below z = 0: "
-            "it stands on its own body. Expected an arm whose foot is at z = 0. Use stand=table, or another robot.",
+            f"stand={stand.value} has no room for '{robot.name}', which reaches {depth_below_foot(robot):.2f} m below "
+            "z = 0: it stands on its own body. Expected an arm whose foot is at z = 0. Use stand=table, or another "
+            "robot.",
             key="stand",
         )
 

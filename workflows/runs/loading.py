@@ -134,7 +134,7 @@ def load_config(
 
         notices = find_doubts_of_object(request)
         try:
-            request = derive_request(primary, schema, request)
+            request = derive_request(primary, schema, request, notices=notices)
         except (AssetError, ConfigError) as exc:
             if not notices:
                 raise
