@@ -12,7 +12,7 @@ import numpy as np
 
 from unlatch.simcore.process import load_library
 from unlatch.solver.parameter_layout import POINT_WEIGHT, is_cone, unit_weight
-from unlatch.solver.scene import ArmModel, Array
+from unlatch.solver.scene import ArmModel, Array, checked_joints
 from unlatch.solver.term import AxisRow, ExpressionRow, PlaneRow, PointRow, Row
 
 LIBRARY_SIZE = 4096
@@ -76,7 +76,9 @@ class StartLibrary:
                 out = np.maximum(0.0, np.abs(h - row.wanted) - row.tolerance)
                 scores += _MISFIT_WEIGHT * unit_weight(row.unit) * out**2
         numbers = np.array([_row_numbers(row) for row in rows if not isinstance(row, ExpressionRow)], dtype=float)
-        arrays = (self.q, self.R, self.p), (numbers, np.array(q_reference), np.array(weights), scores)
+        n = self.q.shape[1]
+        given = checked_joints("q_reference", q_reference, n), checked_joints("weights", weights, n)
+        arrays = (self.q, self.R, self.p), (numbers, *given, scores)
         table, asked = ([array.ctypes.data for array in each] for each in arrays)
         _core().starts_score(*self.q.shape, *table, len(numbers), *asked)
         return scores
@@ -101,7 +103,7 @@ class StartLibrary:
         """
         most = min(len(score), _POOL * count)
         numbers: Array = np.empty(most + count, np.int32)
-        score, pool, picked = np.ascontiguousarray(score), numbers[:most], numbers[most:]
+        score, pool, picked = np.ascontiguousarray(score, dtype=float), numbers[:most], numbers[most:]
         places = [array.ctypes.data for array in (self.q, score, pool, picked)]
         found = _core().starts_pick(*self.q.shape, *places[:2], most, _SPACING_RAD, count, *places[2:])
         return self.q[picked[:found]]

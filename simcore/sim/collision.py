@@ -430,7 +430,7 @@ class BulletCollisionChecker:
         _, model = self._get_loaded()
         query, n = self._query, len(model.arm_joints)
         if gripper is not None:
-            query.q[n:] = model.fingers(gripper)
+            query.q[n:] = np.reshape(model.fingers(gripper), query.q[n:].shape)  # no value is repeated
         query.struct.n_q = n if gripper is None else len(query.q)
         query.struct.n_s = 0 if s is None else len(query.s)
         if s is not None and self._part_joints:
@@ -515,7 +515,7 @@ class BulletCollisionChecker:
                 return None
         if any(word in name_a or word in name_b for word in self._ignored):
             return None
-        return LinkCollision(name_a, name_b, distance_m, tuple(where))
+        return LinkCollision(name_a, name_b, distance_m, (float(where[0]), float(where[1]), float(where[2])))
 
 
 SWEPT_CLEARANCE_M = 0.01

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from unlatch.simcore.errors import ConfigError
 from unlatch.solver.parameter_layout import POINT_WEIGHT, is_cone
 from unlatch.solver.start_library import start_library_of
 from unlatch.solver.term import AxisRow, PlaneRow, PointRow
@@ -44,6 +45,21 @@ def test_a_score_adds_violations_and_the_distance_from_the_reference(library, na
     expected = sum((10.0 * square_misfits(row, library.R, library.p) for row in rows), np.zeros(len(library.q)))
     expected += (library.q - reference) ** 2 @ weights
     assert library.score(rows, reference, weights) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, int])
+def test_numbers_of_another_type_are_converted(library, dtype):
+    reference, weights = np.round(library.q[5]).astype(dtype), np.ones(library.q.shape[1], dtype)
+    expected = library.score([], reference.astype(float), weights.astype(float))
+    assert np.array_equal(library.score([], reference, weights), expected)
+    assert np.array_equal(
+        library.pick(np.round(expected).astype(dtype), count=5), library.pick(np.round(expected), count=5)
+    )
+
+
+def test_a_reference_of_another_length_is_refused(library):
+    with pytest.raises(ConfigError, match="q_reference must hold"):
+        library.score([], library.q[0, :4], np.ones(library.q.shape[1]))
 
 
 @pytest.mark.parametrize("count", [0, 1, 15, 90])

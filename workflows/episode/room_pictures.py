@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.ndimage import uniform_filter1d
 
 from unlatch.objects.procedural.textures import draw_noise
 from unlatch.simcore.rng import stream
@@ -190,8 +191,8 @@ def _draw_houses(rng: np.random.Generator, sky: Array, up: Array) -> Array:
             pane = ((up * 30.0) % 1.0 < 0.55) & (((at - left) * 30 / PIXELS) % 1.0 < 0.5)[None, :]
             sky = np.where(house, wall * np.where(pane[..., None], 0.72, 1.0), sky)
             left += width
-    for axis in (0, 1):  # out of focus
-        sky = sum(np.roll(sky, shift, axis=axis) for shift in range(-_BLUR_PX, _BLUR_PX + 1)) / (2 * _BLUR_PX + 1)
+    for axis, mode in enumerate(("nearest", "wrap")):  # out of focus
+        sky = uniform_filter1d(sky, 2 * _BLUR_PX + 1, axis=axis, mode=mode)
     return sky
 
 

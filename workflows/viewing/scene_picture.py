@@ -84,14 +84,15 @@ def whole_view(scene: EpisodeScene, *, aspect: float = 1.25) -> LookAtCamera:
 def _door_reach_m(scene: EpisodeScene, towards_left: Sequence[float]) -> float:
     """Returns how far closed doors reach from their upright hinges to their handles, to the robot's left [m].
 
-    Doors whose front is hardly seen from the horizontal direction `towards_left` (3,) do not count.
+    Only doors that a skill acts on count, if their front is seen from the horizontal direction `towards_left` (3,).
     """
     reach, left = 0.0, np.array(towards_left) / np.linalg.norm(towards_left)
-    for item in scene.objects.values():
+    acted_on = {key for views in scene.views.values() for key in views}
+    for name, item in scene.objects.items():
         model, T_world_root = item.asset.model, item.body.root_pose()
         for part in item.asset.articulation.parts.values():
             T_link_handle = part.handle.T_link_handle
-            if part.kind is PartKind.hinge_vertical and T_link_handle is not None:
+            if (name, part.name) in acted_on and part.kind is PartKind.hinge_vertical and T_link_handle is not None:
                 closed = {part.joint: part.openness.closed}
                 hinge = model.link_pose(model.joints[part.joint].child, closed).p
                 T_root_handle = model.link_pose(part.link, closed) @ T_link_handle

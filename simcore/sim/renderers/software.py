@@ -395,7 +395,7 @@ class _DrawnScene:
             finish.roughness,
             finish.metalness,
             finish.emission,
-            link.body.fixed and link.name in link.body.mounted_links,
+            _is_fixed(link),
             *(arrays[name].ctypes.data for name in _ARRAYS),
             shadow["vertices"].ctypes.data,
             shadow["faces"].ctypes.data,
@@ -456,11 +456,15 @@ class _DrawnScene:
                 continue
             self._matrices[place] = matrix
             self._n_moves += 1
-            if not first and not self._moves[place]:
+            if first:
+                continue
+            if not self._moves[place]:
                 self._moves[place] = True
                 self._moves[self._beyond_root(link.body)] = (
                     True  # they will, too: what stands still is drawn once for all
                 )
+                self.generation += 1
+            elif _is_fixed(link):  # its shadow is kept, wherever it is
                 self.generation += 1
 
     def _beyond_root(self, body: Body) -> list[int]:
@@ -494,6 +498,11 @@ class _DrawnScene:
         shadows = self._shadows.setdefault(side, _Shadows(side))
         shadows.draw(self.struct, self._axes, self.generation, self._n_moves)
         return shadows.struct
+
+
+def _is_fixed(link: DrawnLink) -> bool:
+    """Whether a link is fixed to the world, and moves only if its body is put elsewhere."""
+    return link.body.fixed and link.name in link.body.mounted_links
 
 
 class _Shadows:
