@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Annotated, Any
 
-from unlatch.simcore.catalogs import SOFTWARE
+from unlatch.simcore.catalogs import RENDERERS, SOFTWARE
 from unlatch.simcore.errors import ConfigError, unknown_name
 from unlatch.simcore.ranges import Count, Range, Ranged, check_ranges
 from unlatch.simcore.recording.export.config import ExportCfg, RotationForm, StateKind
@@ -139,8 +139,6 @@ class ObservationCfg:
                     )
 
     def _check_images(self) -> None:
-        from unlatch.simcore.catalogs import RENDERERS
-
         kinds = [kind.name for kind in Rendering]
         for image in self.images:
             if image not in kinds:
