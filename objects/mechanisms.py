@@ -14,7 +14,7 @@ from enum import Enum
 from typing import Annotated, Any, ClassVar
 
 from unlatch.objects.annotation_entries import rounded
-from unlatch.simcore.errors import AssetError, close_matches
+from unlatch.simcore.errors import AssetError
 from unlatch.simcore.ranges import NotNegative, Positive, check_ranges
 from unlatch.simcore.urdf.model import UrdfModel
 
@@ -395,144 +395,12 @@ def swings_both_ways(joint: str, *, parts: Mapping[str, tuple[float, float]], mo
     return beyond >= _OTHER_SIDE_SHARE * open_
 
 
-def mechanism_problems(
-    mechanisms: Mapping[str, Mechanism], *, parts: Mapping[str, tuple[float, float]], model: UrdfModel
-) -> list[str]:
-    """Returns what is wrong between mechanisms and the joints of a URDF, one line each.
-
-    `parts` are closed and open position of annotated joints, by joint [rad or m].
-    """
-    problems, followers = [], dict[str, str]()
-    for name, mechanism in mechanisms.items():
-        where = f"mechanism '{name}' ({mechanism.kind})"
-        missing = [joint for joint in mechanism.joints_named if joint not in model.joints]
-        if missing:
-            joints = ", ".join(joint.name for joint in model.joints.values() if joint.moves)
-            near = close_matches(missing[0], model.joints)
-            problems.append(f"{where}: joint '{missing[0]}' is not in the URDF.{near} Joints: {joints}.")
-            continue
-        fixed = [joint for joint in mechanism.joints_named if not model.joints[joint].moves]
-        if fixed:
-            problems.append(f"{where}: joint '{fixed[0]}' is {model.joints[fixed[0]].kind} and cannot move.")
-            continue
-        if isinstance(mechanism, Mimic):
-            leader = mechanism.follows
-            while leader in followers:
-                leader = followers[leader]
-            if mechanism.joint in followers or leader == mechanism.joint:
-                problems.append(f"{where}: joint '{mechanism.joint}' follows two joints, or itself. Remove one mimic.")
-                continue
-            followers[mechanism.joint] = mechanism.follows
-        problems += [f"{where}: {problem}" for problem in _reach_problems(mechanism, parts, model)]
-    return problems or _lock_problems(mechanisms, parts, model)
-
-
-def _lock_problems(
-    mechanisms: Mapping[str, Mechanism], parts: Mapping[str, tuple[float, float]], model: UrdfModel
-) -> list[str]:
-    """Returns what holds a joint for ever: joints that wait for each other, and two ranges that never hold at once."""
-    parts = {joint: ends for joint, ends in parts.items() if joint in model.joints}  # others are problems
-    rest = rest_positions(mechanisms, parts=parts, model=model)
-    play = dict.fromkeys(rest, math.inf)
-    for each in mechanisms.values():
-        for joint in each.held_joints:
-            play[joint] = min(play[joint], float(getattr(each, "play", PLAY)))
-    waits: dict[str, set[str]] = {}
-    ranges: dict[tuple[str, str], tuple[float, float]] = {}
-    for name, condition in ((name, condition) for name, each in mechanisms.items() for condition in each.conditions()):
-        joint, by = condition.joint, condition.by
-        if condition.measure is Measure.position:
-            first = ranges.setdefault((joint, by), (condition.low, condition.high))
-            low, high = max(first[0], condition.low), min(first[1], condition.high)
-            if low > high:
-                return [
-                    f"mechanism '{name}': joint '{joint}' moves only while '{by}' is from {condition.low:g} to "
-                    f"{condition.high:g} {model.joints[by].unit}, and another one asks for {first[0]:g} to "
-                    f"{first[1]:g}: never both. Correct one range."
-                ]
-            ranges[joint, by] = low, high
-        closed, sign = rest_position(by, mechanisms, parts=parts, model=model)
-        near = (rest[by] + side * play[by] for side in (-1.0, 0.0, 1.0) if math.isfinite(play[by]))
-        if math.isfinite(play[by]) and not any(condition.holds(position, closed, sign) for position in near):
-            waits.setdefault(joint, set()).add(by)
-        if joint in _reached(waits, joint):
-            return [
-                f"mechanism '{name}': joint '{joint}' waits for '{by}', which waits for '{joint}': neither ever moves. "
-                "Remove one mechanism."
-            ]
-    return []
-
-
-def _reached(waits: Mapping[str, Collection[str]], joint: str) -> set[str]:
-    """Returns the joints for which a joint waits, and those for which they wait."""
-    found: set[str] = set()
-    left = [*waits.get(joint, ())]
-    while left:
-        if (here := left.pop()) not in found:
-            found.add(here)
-            left += waits.get(here, ())
-    return found
-
-
-def _reach_problems(mechanism: Mechanism, parts: Mapping[str, tuple[float, float]], model: UrdfModel) -> list[str]:
-    """Returns the values of a mechanism that its joints cannot reach."""
-    problems = _gear_problems(mechanism, parts, model) if isinstance(mechanism, Mimic) else []
-
-    def room(joint: str) -> tuple[float, float]:
-        return room_at(joint, parts=parts, model=model)
-
-    def check(key: str, joint: str, most: float, what: str) -> None:
-        value = getattr(mechanism, key)
-        if value > most + _SLACK:
-            unit = model.joints[joint].unit
-            problems.append(
-                f"{key} is {value:g} {unit}, but joint '{joint}' moves by {most:g} {unit} {what}. Lower it, or widen "
-                "the limits of the joint."
-            )
-
-    if isinstance(mechanism, Latch):
-        check("free_at", mechanism.by, max(room(mechanism.by)), "from its rest")
-    if isinstance(mechanism, Release | PressAndTurn):
-        check("at", mechanism.by, max(room(mechanism.by)), "from its rest")
-    if isinstance(mechanism, PushLatch):
-        check("press", mechanism.joint, room(mechanism.joint)[0], "beyond closed")
-    if isinstance(mechanism, PushLatch | Release):
-        check("pops_to", mechanism.joint, room(mechanism.joint)[1], "open")
-    if isinstance(mechanism, SoftClose):
-        check("reach", mechanism.joint, room(mechanism.joint)[1], "open")
-    stated = {Detent: ("positions", "joint"), Interlock: ("range", "by")}.get(type(mechanism))
-    joint = model.joints.get(str(getattr(mechanism, stated[1]))) if stated else None
-    if stated and joint is not None and joint.kind != "continuous":
-        values = getattr(mechanism, stated[0])
-        inside = [joint.lower - _SLACK <= value <= joint.upper + _SLACK for value in values]
-        if not (any(inside) if isinstance(mechanism, Interlock) else all(inside)):
-            problems.append(
-                f"{stated[0]} is {list(values)}, outside the limits {joint.lower:g} to {joint.upper:g} of joint "
-                f"'{joint.name}'."
-            )
-    return problems
-
-
-_SLACK = 1e-6
+SLACK = 1e-6
+"""Rounding of positions [rad or m]."""
 _OTHER_SIDE_SHARE = 0.5
 """Least range beyond closed, as a share of that on the open side, from which on a joint opens to both sides."""
 GEAR_SLACK = 2e-3
 """How far gears may lead a joint beyond its limits [rad or m]: files round them."""
-
-
-def _gear_problems(mimic: Mimic, parts: Mapping[str, tuple[float, float]], model: UrdfModel) -> list[str]:
-    """Returns whether a joint is led beyond its limits by one that it follows, over the range of that part or joint."""
-    leader, joint = model.joints[mimic.follows], model.joints[mimic.joint]
-    first, last = parts.get(mimic.follows, (leader.lower, leader.upper))
-    low, high = sorted(mimic.ratio * place + mimic.offset for place in (first, last))
-    fits = low >= joint.lower - GEAR_SLACK and high <= joint.upper + GEAR_SLACK
-    if fits or not joint.is_limited or not (leader.is_limited or mimic.follows in parts):
-        return []
-    return [
-        f"while '{mimic.follows}' moves from {first:g} to {last:g} {leader.unit}, ratio {mimic.ratio:g} and offset "
-        f"{mimic.offset:g} lead joint '{mimic.joint}' from {low:g} to {high:g} {joint.unit}. Expected positions within "
-        f"its limits {joint.lower:g} to {joint.upper:g}. Correct ratio and offset, or widen the limits."
-    ]
 
 
 def spring_at(joint: str, mechanisms: Mapping[str, Mechanism]) -> Spring | None:
@@ -563,7 +431,7 @@ def rest_position(
     if spring is None or found.kind == "continuous":
         return closed, sign
     rest = min(max(spring.rest, found.lower), found.upper)
-    if abs(rest - closed) <= _SLACK:
+    if abs(rest - closed) <= SLACK:
         return closed, sign
     return rest, 1.0 if found.upper - rest >= rest - found.lower else -1.0
 

@@ -11,7 +11,6 @@ import numpy as np
 from unlatch.objects.annotation import FREE_KEYPOINT_NAMES, KEYPOINT_NAMES, Articulation, Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.closing_force_values import LEAST_LEVER_M, can_hold_closed, handle_lever_m
-from unlatch.objects.mechanisms import mechanism_problems
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.simcore.errors import AssetError, ConfigError, close_matches
 from unlatch.simcore.meshes.shape_surface import surface_distance
@@ -80,7 +79,10 @@ def articulation_problems(articulation: Articulation, model: UrdfModel, *, size_
         if not found:
             found += _axis_problems(part, joint) + _closing_problems(part, joint, model)
         problems += [f"{where}: {problem}" for problem in found]
-    problems += mechanism_problems(articulation.mechanisms, parts=articulation.joint_ranges(), model=model)
+    if articulation.mechanisms:
+        from unlatch.objects.mechanism_problems import mechanism_problems  # few objects have any
+
+        problems += mechanism_problems(articulation.mechanisms, parts=articulation.joint_ranges(), model=model)
     return problems
 
 

@@ -4,13 +4,13 @@ import pytest
 
 from unlatch.objects.annotation_reader import MappingReader, articulation_from_dict, read_mechanism
 from unlatch.objects.held_explanation import explain_held
+from unlatch.objects.mechanism_problems import mechanism_problems
 from unlatch.objects.mechanisms import (
     Condition,
     Measure,
     Mimic,
     closed_position,
     follow,
-    mechanism_problems,
     rest_position,
     rest_positions,
     spring_at,

@@ -9,7 +9,8 @@ from unlatch.objects.annotate.annotator import AnnotateCfg, annotate_source
 from unlatch.objects.annotate.couplings import reachable_ends, stated_couplings
 from unlatch.objects.annotate.source import read_source
 from unlatch.objects.config import ObjectSource
-from unlatch.objects.mechanisms import Mimic, mechanism_problems
+from unlatch.objects.mechanism_problems import mechanism_problems
+from unlatch.objects.mechanisms import Mimic
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.world import World, WorldCfg
 
