@@ -350,19 +350,33 @@ _GAZEBO_RGB = dict(
     )
 )
 """Diffuse colours of Gazebo's own materials, `Gazebo/NAME` (its `gazebo.material`)."""
+_GAZEBO_COLOURS = (
+    "visual/material/diffuse",
+    "material",
+    "visual/material",
+    "material/script/name",
+    "visual/material/script/name",
+)
+"""Where a block of Gazebo has numbers of a colour or the name of a material; other text there is ignored."""
 
 
 def _take_gazebo_colours(root: ET.Element) -> None:
     """Gives visuals without a material the colour that `<gazebo reference="LINK">` states for their link."""
     links = {link.get("name"): link for link in root.findall("link")}
     for block in root.findall("gazebo"):
-        link, named = links.get(block.get("reference", "")), (block.findtext("material") or "").strip()
-        text = block.findtext("visual/material/diffuse") or _GAZEBO_RGB.get(named.removeprefix("Gazebo/"))
+        link = links.get(block.get("reference", ""))
+        stated = [(block.findtext(place) or "").strip() for place in _GAZEBO_COLOURS]
+        texts = [_GAZEBO_RGB.get(text.removeprefix("Gazebo/"), text) for text in stated]
+        text = next((text for text in texts if _is_colour(text)), None)
         if link is None or text is None:
             continue
         for visual in link.findall("visual"):
             if visual.find("material") is None:
                 ET.SubElement(ET.SubElement(visual, "material"), "color", {"rgba": text})
+
+
+def _is_colour(text: str) -> bool:
+    return len(text.split()) in (3, 4) and all(math.isfinite(_as_float(word)) for word in text.split())
 
 
 def _refuse_xacro(file: Path, root: ET.Element) -> None:
@@ -488,6 +502,7 @@ class _UrdfReader:
         if capsule is None:
             return [self.read_shape(element, where)]
         radius, length = (self._read_numbers(capsule.get(key, ""), 1, where)[0] for key in ("radius", "length"))
+        self._check_size(capsule, [radius, length], where)
         rgba = self._read_colour(element.find("material"), where)
         return capsule_shapes(radius, length, self.read_origin(element, where), element.get("name", ""), rgba)
 
@@ -507,8 +522,8 @@ class _UrdfReader:
         unset = "1 1 1" if kind is ShapeKind.mesh else ""
         attributes = SIZE_ATTRIBUTES[kind].items()
         sizes = [self._read_numbers(child.get(key, unset), count, where) for key, count in attributes]
-        if kind is not ShapeKind.mesh and min(chain(*sizes)) < 0.0:
-            raise self._make_error(where, f"has a {child.tag} of size {list(chain(*sizes))}, expected numbers above 0")
+        if kind is not ShapeKind.mesh:
+            self._check_size(child, list(chain(*sizes)), where)
         if kind is ShapeKind.mesh and 0.0 in sizes[0]:
             raise self._make_error(where, f"has the scale {child.get('scale')}, which leaves nothing of its mesh")
         shape = Shape(kind, tuple(chain(*sizes)), pose, name, rgba)
@@ -518,6 +533,10 @@ class _UrdfReader:
         if mesh not in self._paths:
             self._paths[mesh] = self._find_file(mesh, f"{self.file}: {where}")
         return replace(shape, mesh=mesh, path=self._paths[mesh], concave=element.get("concave") == "yes")
+
+    def _check_size(self, geometry: ET.Element, size: list[float], where: str) -> None:
+        if min(size) < 0.0:
+            raise self._make_error(where, f"has a {geometry.tag} of size {size}, expected numbers of 0 or more")
 
     def read_joint(self, element: ET.Element) -> Joint:
         name = self._read_attribute(element, "name", "joint")
