@@ -242,6 +242,7 @@ def load_annotated(source: SourceObject, cfg: ObjectCfg, given: Articulation | N
         friction=facing["friction"],
         damping=facing["damping"],
         parameters=facts["parameters"],
+        word=source.word,
         info_frames={name: np.array(rows) for name, rows in facts["frames"].items()},
         # GenSim2 states axes in the root link of the file
         R_obj_peer=turn_to_x(turn if source.urdf == PARTNET_URDF else 2),

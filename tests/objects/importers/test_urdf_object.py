@@ -275,11 +275,21 @@ def test_what_cannot_be_freed_is_named(cfg, locked, old, new, said):
 
 
 @pytest.mark.parametrize(
-    ("name", "file", "category"),
-    [("toy_box", "model", "box"), ("r", "a_cabinet", "cabinet"), ("robot", "model", "object"), ("open", "x", "object")],
+    ("name", "file", "word"),
+    [
+        ("toy_box", "model", "box"),
+        ("r", "a_cabinet", "cabinet"),
+        ("table_scene", "door_cabinet", "cabinet"),
+        ("ToyCabinet", "model", "cabinet"),
+        ("washing_machine", "model", "washingmachine"),
+        ("trash_can", "model", "trashcan"),
+        ("robot", "my_fridge", "refrigerator"),
+        ("open", "x", ""),
+    ],
 )
-def test_a_known_category_in_the_name_of_a_urdf_counts(name, file, category, tmp_path):
+def test_a_category_in_the_name_of_a_urdf_is_only_its_word(name, file, word, tmp_path):
     path = tmp_path / f"{file}.urdf"
     path.write_text(f'<robot name="{name}"><link name="a"/></robot>')
-    assert read_category(path) == category
-    assert read_source(path).category == category
+    assert read_category(path) == read_source(path).category == "object"
+    assert read_source(path).word == word
+    assert read_source(path, category="safe").word == ""

@@ -94,7 +94,7 @@ def test_annotations_made_by_hand_are_not_replaced(cwd, capsys):
     assert run("a", "picture=false") == 0
     assert run("a", "picture=false") == 0, "its own may be made anew"
     path = cwd / "a" / "articulation.yaml"
-    path.write_text(path.read_text().replace("category: drawer", "category: cabinet"))
+    path.write_text(path.read_text().replace("category: object", "category: cabinet"))
     before = path.read_bytes()
     capsys.readouterr()
     assert run("a") == 2
