@@ -414,7 +414,7 @@ def with_freed_joints(model: UrdfModel, freed: Mapping[str, FreedJoint], *, wher
         where: The annotation, for messages.
 
     Raises:
-        AssetError: The model has no such joint, or it moves already.
+        AssetError: The model has no such joint, or it moves already, or it states no axis.
     """
     joints = dict(model.joints)
     for name, stated in freed.items():
@@ -429,6 +429,12 @@ def with_freed_joints(model: UrdfModel, freed: Mapping[str, FreedJoint], *, wher
             raise AssetError(
                 f"{where}: freed_joints: joint '{name}' is {joints[name].kind} in the URDF and moves already. Remove "
                 "the entry, or change the limits in the URDF.",
+                path=where,
+            )
+        if not joints[name].has_axis:
+            raise AssetError(
+                f"{where}: freed_joints: joint '{name}' states no <axis> in the URDF, so nothing says about or along "
+                'what it moves. Add <axis xyz="X Y Z"/> to the joint, in its own frame.',
                 path=where,
             )
         joints[name] = replace(joints[name], kind=stated.kind, lower=stated.lower, upper=stated.upper, has_range=True)

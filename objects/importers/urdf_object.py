@@ -25,7 +25,7 @@ from unlatch.objects.annotate.source import (
     read_source,
     with_freed_joints,
 )
-from unlatch.objects.annotate.storage import load_annotation, with_stated_mechanics
+from unlatch.objects.annotate.storage import load_annotation, read_stated, with_stated_mechanics
 from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, Part
 from unlatch.objects.annotation_reader import read_articulation
 from unlatch.objects.articulated_object import ObjectAsset
@@ -185,7 +185,7 @@ def _to_owner(model: UrdfModel, link: str) -> tuple[str, Pose]:
     return owner, model.link_pose(owner).inverse() @ model.link_pose(link)
 
 
-VERSION = 16
+VERSION = 17
 """Raise it with every change of the output: cached objects are then converted again."""
 
 DENSITY_KG_M3 = 400.0
@@ -280,7 +280,7 @@ def check_source_objects(cfg: ObjectCfg, *, among: Sequence[str] | None) -> None
 def describe_doubts(cfg: ObjectCfg) -> list[str]:
     """Returns a line for each thing in a user's URDF that no real object has.
 
-    There is none for an object with an annotation beside it, and for a folder of several objects.
+    There is none for an object with annotated parts, and for a folder of several objects.
 
     Raises:
         ConfigError: The object does not exist.
@@ -291,7 +291,8 @@ def describe_doubts(cfg: ObjectCfg) -> list[str]:
     if cfg.instance is None and is_urdf_folder(user_path(cfg.root or "")):
         return []
     source = _find_source(cfg)
-    if source.file.with_name(ANNOTATION_FILE).is_file():
+    stated = read_stated(source.file.with_name(ANNOTATION_FILE), urdf=source.file.name)
+    if stated is not None and stated.parts:
         return []
     advice = f"`unlatch annotate {source.file} fix=true` writes a mended file"
     found = find_doubts(source)

@@ -586,6 +586,7 @@ class _UrdfReader:
             damping=read_number("dynamics", "damping", "0"),
             has_range=has_range,
             follows=self._read_mimic(element, where),
+            has_axis=element.find("axis") is not None,
         )
 
     def _read_mimic(self, element: ET.Element, where: str) -> Follows | None:

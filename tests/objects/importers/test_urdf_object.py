@@ -12,6 +12,7 @@ from unlatch.objects.annotate.source import category_of, read_category, read_sou
 from unlatch.objects.annotation import ANNOTATION_FILE, FramedVector
 from unlatch.objects.annotation_entries import FixedHandle, Region, RegionKind, RegionOpening
 from unlatch.objects.config import ObjectCfg, ObjectSource
+from unlatch.objects.importers.urdf_object import describe_doubts
 from unlatch.objects.library import describe_object_set, load_object
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.geometry import Pose
@@ -254,6 +255,19 @@ def test_an_annotation_without_parts_frees_a_fixed_joint_and_the_parts_are_deriv
     assert asset.explain_held("door", asset.rest_positions) == [
         "door is latched: knob at 0 of the 0.7 rad that free it"
     ]
+
+
+def test_a_freed_joint_without_an_axis_is_refused(cfg, locked, urdf):
+    urdf.write_text(CABINET)
+    with pytest.raises(AssetError, match=r"joint 'screws' states no <axis> in the URDF.*Add <axis"):
+        load(cfg)
+
+
+def test_mechanisms_alone_hide_no_doubt(cfg, locked, urdf):
+    assert describe_doubts(cfg) == []
+    urdf.write_text(urdf.read_text().replace('upper="1.6"', 'upper="90"'))
+    (line,) = describe_doubts(cfg)
+    assert "they are degrees" in line
 
 
 @pytest.mark.parametrize(
