@@ -32,6 +32,7 @@ from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.friction import joint_friction
 from unlatch.objects.importers.converted_asset import ConvertedLink
+from unlatch.objects.importers.plausibility import find_doubts
 from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg, merge_fixed
 from unlatch.objects.turned_object import moved_annotation, scaled_model
 from unlatch.simcore.cache import cache_root, cached_folder, json_hash
@@ -286,8 +287,6 @@ def describe_doubts(cfg: ObjectCfg) -> list[str]:
         ConfigError: The object does not exist.
         AssetError: It is damaged.
     """
-    from unlatch.objects.importers.plausibility import find_doubts
-
     if cfg.instance is None and is_urdf_folder(user_path(cfg.root or "")):
         return []
     source = _find_source(cfg)

@@ -19,6 +19,7 @@ import numpy as np
 from unlatch.simcore.errors import AssetError, close_matches
 from unlatch.simcore.files import home_folder, refuse_placeholder
 from unlatch.simcore.geometry import Pose, matrix_from_rpy
+from unlatch.simcore.urdf.gazebo_colours import take_gazebo_colours
 from unlatch.simcore.urdf.model import (
     ENDLESS,
     SIZE_ATTRIBUTES,
@@ -323,7 +324,7 @@ def read_urdf(path: Path | str, *, packages: bool = True, meshes_anywhere: bool 
     named = [mesh.get("filename", "") for mesh in root.iter("mesh")] if packages else []
     known = mesh_paths(file, named, where=str(file)) if meshes_anywhere else {}
     folder = file.parent if meshes_anywhere else asset_folder(file, named, where=str(file))
-    _take_gazebo_colours(root)
+    take_gazebo_colours(root)
     # a colour that a link states goes for later links, too
     coloured = [material for material in root.iter("material") if material.find("color") is not None]
     materials = {material.get("name", ""): material for material in (*coloured, *root.findall("material"))}
@@ -340,43 +341,6 @@ def read_urdf(path: Path | str, *, packages: bool = True, meshes_anywhere: bool 
     )
     _check_tree(file, model)
     return model
-
-
-_GAZEBO_RGB = dict(
-    zip(
-        ("Black", "Blue", "DarkGrey", "Green", "Grey", "Orange", "Purple", "Red", "White", "Yellow"),
-        ("0 0 0", "0 0 1", ".175 .175 .175", "0 1 0", ".7 .7 .7", "1 .51 .05", "1 0 1", "1 0 0", "1 1 1", "1 1 0"),
-        strict=True,
-    )
-)
-"""Diffuse colours of Gazebo's own materials, `Gazebo/NAME` (its `gazebo.material`)."""
-_GAZEBO_COLOURS = (
-    "visual/material/diffuse",
-    "material",
-    "visual/material",
-    "material/script/name",
-    "visual/material/script/name",
-)
-"""Where a block of Gazebo has numbers of a colour or the name of a material; other text there is ignored."""
-
-
-def _take_gazebo_colours(root: ET.Element) -> None:
-    """Gives visuals without a material the colour that `<gazebo reference="LINK">` states for their link."""
-    links = {link.get("name"): link for link in root.findall("link")}
-    for block in root.findall("gazebo"):
-        link = links.get(block.get("reference", ""))
-        stated = [(block.findtext(place) or "").strip() for place in _GAZEBO_COLOURS]
-        texts = [_GAZEBO_RGB.get(text.removeprefix("Gazebo/"), text) for text in stated]
-        text = next((text for text in texts if _is_colour(text)), None)
-        if link is None or text is None:
-            continue
-        for visual in link.findall("visual"):
-            if visual.find("material") is None:
-                ET.SubElement(ET.SubElement(visual, "material"), "color", {"rgba": text})
-
-
-def _is_colour(text: str) -> bool:
-    return len(text.split()) in (3, 4) and all(math.isfinite(_as_float(word)) for word in text.split())
 
 
 def _refuse_xacro(file: Path, root: ET.Element) -> None:
