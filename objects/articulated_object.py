@@ -61,6 +61,8 @@ class ObjectAsset:
     """Whether an articulated object is fastened where it stands."""
     files: tuple[Path, ...] = field(default=(), compare=False, repr=False)
     """Files and folders that it was read from; if one changes, it is another object. Empty for a generated object."""
+    word: str = ""
+    """What instructions call it; empty: its category."""
     write_textured: Callable[[], Path] | None = field(default=None, compare=False, repr=False)
     """Writes the URDF with textures and returns its path; None if the object has no textures."""
 

@@ -131,21 +131,22 @@ def part_words(asset: ObjectAsset, part: str | None) -> PartWords:
     Raises:
         AssetError: There is no such part.
     """
+    category = asset.word or asset.category
     if part is None:
-        noun = _OBJECTS.get(asset.category, asset.category).replace("_", " ")
+        noun = _OBJECTS.get(category, category).replace("_", " ")
         return PartWords(noun, noun, "", Manner.carry)
     asked = asset.articulation.part(part)
     parts = asset.articulation.parts
     model = asset.model
     closed = asset.articulation.closed_positions()
-    nouns = {name: _noun_for(asset.category, other, _manner_of(model, other, closed)) for name, other in parts.items()}
+    nouns = {name: _noun_for(category, other, _manner_of(model, other, closed)) for name, other in parts.items()}
     alike = [name for name, noun in nouns.items() if noun == nouns[part]]
     place = ""
     if len(alike) > 1:
         middles = np.array([_middle_of(model, parts[name], closed) for name in alike])
         place = _place_words(middles)[alike.index(part)]
     return PartWords(
-        object=_OBJECTS.get(asset.category, _split_words(asset.category)) or "object",
+        object=_OBJECTS.get(category, _split_words(category)) or "object",
         part=f"{place} {nouns[part]}".strip(),
         side=_hinge_side(model, asked, closed) if len(alike) == 1 else "",
         manner=_manner_of(model, asked, closed),

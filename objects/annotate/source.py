@@ -31,7 +31,7 @@ from unlatch.simcore.meshes.mjcf import MJCF_SUFFIXES, is_mjcf
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.urdf.model import Joint, Shape, ShapeKind, UrdfModel
-from unlatch.simcore.urdf.reader import is_shared_folder, model_folder, parse_xml, read_urdf, xacro_remedy
+from unlatch.simcore.urdf.reader import is_shared_folder, model_folder, read_urdf, xacro_remedy
 
 FRAMES_FILE = "frames.json"
 """Beside the URDF of a USD: the frames of its prims in those of the links."""
@@ -125,6 +125,7 @@ UNKNOWN_CATEGORY = "object"
 _MAX_TEXT_BYTES = 1_000_000
 _LONG = 5
 """A category of so many letters counts at the end of a word, too; `pen` is in `open`."""
+_SYNONYMS = {"fridge": "refrigerator"}
 _TASK_ENDINGS = ("_rotate", "_press", "_swing", "_move")
 """GenSim2 names the folder of a category after its task."""
 
@@ -182,6 +183,16 @@ class SourceObject:
 
     def _beside(self, side_files: Iterable[str]) -> dict[str, Path]:
         return {self.urdf: self.folder / self.urdf, **{name: self.file.with_name(name) for name in side_files}}
+
+    @property
+    def word(self) -> str:
+        """The category in its name or that of its file, for instructions; empty if that is stated or unknown.
+
+        A name is too little for what depends on the category: forces, masses and sizes.
+        """
+        if self.category != UNKNOWN_CATEGORY:
+            return ""
+        return named_category(self.instance) or named_category(self.model.name) or ""
 
     @property
     def info_scale(self) -> float | None:
@@ -256,7 +267,7 @@ def read_source(
 
     Args:
         path: A URDF, USD or glTF, or a folder that holds one.
-        category: What it is; without it, `meta.json`, the name of the folder above or that of the object says.
+        category: What it is; without it, `meta.json` or the name of the folder above says.
         packages: Whether its files may lie in the packages around it, see `SourceObject.asset_folder`.
         cache_dir: Folder of the cache for the URDF of a USD or glTF; None: see `cache_root`.
 
@@ -270,7 +281,7 @@ def read_source(
     urdf = file if made is None else made.path
     model = read_urdf(urdf, packages=packages)
     return SourceObject(
-        category=category or _category_of_file(file),
+        category=category or category_of(folder, is_partnet=is_partnet),
         instance=folder.name if is_partnet else file.stem,
         folder=urdf.parent,
         model=model,
@@ -304,21 +315,7 @@ def read_category(urdf: Path) -> str:
             return UNKNOWN_CATEGORY
         if found.is_about(path.name):
             return found.category
-    return _category_of_file(path)
-
-
-def _category_of_file(path: Path) -> str:
-    """Returns the category that files beside an object state, see `category_of`, or a known one in its own name.
-
-    That is the name in a URDF, or that of the file.
-    """
-    is_partnet = path.name == PARTNET_URDF
-    found = category_of(path.parent, is_partnet=is_partnet)
-    if is_partnet or found != UNKNOWN_CATEGORY:
-        return found
-    own = "" if needs_urdf(path) else parse_xml(path).get("name", "")
-    words = re.findall("[a-z]+", f"{path.stem} {own}".lower())  # the last one is the noun: `door_cabinet`
-    return next((word for word in reversed(words) if word in LARGEST_EXTENT_M), UNKNOWN_CATEGORY)
+    return category_of(path.parent, is_partnet=path.name == PARTNET_URDF)
 
 
 def category_of(folder: Path, *, is_partnet: bool) -> str:
@@ -344,13 +341,19 @@ def category_of(folder: Path, *, is_partnet: bool) -> str:
 
 
 def named_category(name: str) -> str | None:
-    """Returns the category that a name has in it, as `microwave_1`, `faucetBase` and `hingecabinet` have; else None."""
-    words = [word.lower() for word in re.findall(r"[A-Z]?[a-z]+", name)]
-    is_in = {
-        category: any(word == category or (len(category) >= _LONG and word.endswith(category)) for word in words)
-        for category in LARGEST_EXTENT_M
-    }
-    return next((category for category, found in is_in.items() if found), None)
+    """Returns the last category that a name has in it; None without one.
+
+    Names are such as `microwave_1`, `faucetBase`, `hingecabinet`, `washing_machine` and `fridge`.
+    """
+    words = [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)]
+    for before, word in reversed(list(zip(["", *words], words, strict=False))):
+        for whole in (before + word, _SYNONYMS.get(word, word)):
+            if whole in LARGEST_EXTENT_M:
+                return whole
+        long = next((each for each in LARGEST_EXTENT_M if len(each) >= _LONG and word.endswith(each)), None)
+        if long is not None:
+            return long
+    return None
 
 
 def plain_category(name: str) -> str:
@@ -411,7 +414,7 @@ def with_freed_joints(model: UrdfModel, freed: Mapping[str, FreedJoint], *, wher
         where: The annotation, for messages.
 
     Raises:
-        AssetError: The model has no such joint, or it moves already.
+        AssetError: The model has no such joint, or it moves already, or it states no axis.
     """
     joints = dict(model.joints)
     for name, stated in freed.items():
@@ -426,6 +429,12 @@ def with_freed_joints(model: UrdfModel, freed: Mapping[str, FreedJoint], *, wher
             raise AssetError(
                 f"{where}: freed_joints: joint '{name}' is {joints[name].kind} in the URDF and moves already. Remove "
                 "the entry, or change the limits in the URDF.",
+                path=where,
+            )
+        if not joints[name].has_axis:
+            raise AssetError(
+                f"{where}: freed_joints: joint '{name}' states no <axis> in the URDF, so nothing says about or along "
+                'what it moves. Add <axis xyz="X Y Z"/> to the joint, in its own frame.',
                 path=where,
             )
         joints[name] = replace(joints[name], kind=stated.kind, lower=stated.lower, upper=stated.upper, has_range=True)

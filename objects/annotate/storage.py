@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from unlatch.objects.turned_object import scaled_model
 from unlatch.objects.validation import articulation_problems, raise_problems
 from unlatch.simcore.cache import json_hash
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.files import write_whole_file
+from unlatch.simcore.files import read_text, write_whole_file
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.collider_pieces import SolidPieces
 from unlatch.simcore.meshes.shape_surface import shape_cloud, shape_mesh
@@ -63,35 +64,53 @@ def is_hand_made(articulation: Articulation) -> bool:
 def check_replaceable(path: Path, *, urdf: str, force: bool) -> None:
     """Refuses to replace an annotation made by hand, or one about another URDF than `urdf`, unless `force` is set.
 
+    One without parts is completed, and loses nothing but comments.
+
     Raises:
-        AssetError: A person made or changed the annotation, or it is about another URDF.
+        AssetError: A person made or changed the annotation, it cannot be read, or it is about another URDF.
     """
     if force or not path.exists():
         return
     try:
         found = read_articulation(path)
-        hand_made = is_hand_made(found) and bool(found.parts)  # one that states mechanisms alone is completed
-    except AssetError:
-        hand_made = True  # the command did not make a file that it cannot read
-    else:
-        about = found.urdf_record.get("file")
-        if not hand_made and not found.is_about(urdf):
-            raise AssetError(
-                f"{path} is about {about}, not {urdf}. Give out=FOLDER, or force=true to replace it.", path=str(path)
-            )
-    if hand_made:
+    except AssetError as exc:
+        raise AssetError(f"{exc.message} The file is kept: correct or remove it.", path=str(path)) from exc
+    if found.parts and is_hand_made(found):
         raise AssetError(
             f"{path} was not made by `unlatch annotate`, or was changed since. It is kept; force=true replaces it.",
             path=str(path),
         )
+    if not found.is_about(urdf):
+        raise AssetError(
+            f"{path} is about {found.urdf_record.get('file')}, not {urdf}. Give out=FOLDER, or force=true to replace "
+            "it.",
+            path=str(path),
+        )
+    if not found.parts and _COMMENT.search(read_text(path)):
+        raise AssetError(
+            f"{path} has comments, which are lost when its parts are written into it. Give out=FOLDER, or force=true "
+            "to write them without its comments.",
+            path=str(path),
+        )
+
+
+_COMMENT = re.compile(r"(?:^|\s)#")
+_KEPT = ("closing_forces", "mechanisms", "freed_joints")
+"""What stays of a file that is replaced."""
 
 
 def read_stated(path: Path, *, urdf: str) -> Articulation | None:
-    """Returns the annotation in a file; None if it is missing, cannot be read, or is about another URDF than `urdf`."""
+    """Returns the annotation in a file; None if it is missing, cannot be read, or is about another URDF than `urdf`.
+
+    Raises:
+        AssetError: It cannot be read, and states what stays when it is replaced.
+    """
     try:
         found = read_articulation(path) if path.exists() else None
-    except AssetError:
-        return None
+    except AssetError as exc:
+        if not any(f"{key}:" in path.read_text(encoding="utf-8", errors="replace") for key in _KEPT):
+            return None
+        raise AssetError(f"{exc.message} The file is kept: correct or remove it.", path=str(path)) from exc
     return found if found is not None and found.is_about(urdf) else None
 
 
@@ -100,7 +119,7 @@ def with_stated_mechanics(found: Articulation, old: Articulation, model: UrdfMod
 
     No rule finds closing forces, and only a `mimic` among mechanisms, which is kept if a person wrote or changed the
     other annotation. Parts are matched by their joints. Parts that state nothing stay so, and get the values of their
-    category.
+    category. Of one without parts, and of one that the command completed, all else stays, too.
 
     Args:
         found: The new annotation.
@@ -131,6 +150,16 @@ def with_stated_mechanics(found: Articulation, old: Articulation, model: UrdfMod
         parts_collide=old.parts_collide,
         freed_joints=old.freed_joints,
     )
+    if not (old.parts and by_hand):
+        kept = replace(
+            kept,
+            source={**kept.source, **old.source},
+            handles={**kept.handles, **old.handles},
+            keypoints={**kept.keypoints, **old.keypoints},
+            regions=kept.regions if old.regions is None else old.regions,
+            free=old.free,
+            extra={**_without_mark(old).extra, **kept.extra},
+        )
     raise_problems(articulation_problems(kept, model, size_m=model_extent(model, kept)), where=where)
     return kept
 

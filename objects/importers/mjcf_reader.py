@@ -146,21 +146,28 @@ class MjcfFile(AssetFile, CompiledMjcf):
     def check_is_one(self) -> None:
         """Raises if bodies that stand in the world, each with joints of its own, are apart from each other.
 
+        Geoms of the world and bodies without joints may connect them, as the body of a stove does its knobs.
+
         Raises:
             AssetError: They are.
         """
-        standing = [
-            body
-            for body in range(1, self.model.nbody)
-            if self.model.body_parentid[body] == 0 and not self.moves(body) and self._moving_below(body)
-        ]
-        boxes = {body: box for body in standing if (box := self._box(body)) is not None}
-        room = _APART * max((float(np.ptp(box, axis=0).max()) for box in boxes.values()), default=0.0)
-        for body, (low, high) in boxes.items():
-            others = [box for other, box in boxes.items() if other != body]
-            if others and all(np.any((low > box[1] + room) | (high < box[0] - room)) for box in others):
-                names = ", ".join(self.name("body", each) for each in boxes)
-                what = f"it has {len(boxes)} objects that stand apart, {names}."
+        bodies = range(1, self.model.nbody)
+        roots = [body for body in bodies if self.model.body_parentid[body] == 0 and not self.moves(body)]
+        boxes = {body: box for body in roots if (box := self._box(self._geoms_below(body))) is not None}
+        standing = [body for body in boxes if self._moving_below(body)]
+        boxes = {body: box for body, box in boxes.items() if body in standing or not self.model.body_jntnum[body]}
+        room = _APART * max((float(np.ptp(boxes[body], axis=0).max()) for body in standing), default=0.0)
+        fixed = [self._box([geom]) for geom, _ in self.geoms(0) if self.geom_kind(geom) != "plane"]
+        everything = [*boxes.values(), *(box for box in fixed if box is not None)]
+        for body in standing:
+            group, rest = [boxes[body]], [box for box in everything if box is not boxes[body]]
+            for low, high in group:  # it grows
+                near = [box for box in rest if np.all((low <= box[1] + room) & (high >= box[0] - room))]
+                group += near
+                rest = [box for box in rest if not any(box is each for each in near)]
+            if len(standing) > 1 and sum(any(boxes[each] is box for box in group) for each in standing) == 1:
+                names = ", ".join(self.name("body", each) for each in standing)
+                what = f"it has {len(standing)} objects that stand apart, {names}."
                 raise self.error(
                     "the model", f"is a scene: {what} Annotate one of them: body={self.name('body', body)}."
                 )
@@ -168,12 +175,17 @@ class MjcfFile(AssetFile, CompiledMjcf):
     def _moving_below(self, body: int) -> bool:
         return any(self.moves(each) and body in self.ancestors(each) for each in range(1, self.model.nbody))
 
-    def _box(self, body: int) -> np.ndarray | None:
-        """Returns the lower and upper corner (2, 3) of the box around the geoms of a body and of all below it [m]."""
+    def _geoms_below(self, body: int) -> list[int]:
+        """Returns the geoms of a body and of all below it."""
+        return [n for n in range(self.model.ngeom) if body in self.ancestors(int(self.model.geom_bodyid[n]))]
+
+    def _box(self, geoms: list[int]) -> np.ndarray | None:
+        """Returns the lower and upper corner (2, 3) of the box around some geoms [m]; None without any."""
+        halves = self.model.geom_aabb.reshape(-1, 2, 3)
         corners = [
-            self.data.geom_xpos[n] + self.data.geom_xmat[n].reshape(3, 3) @ (middle + np.where(pick, half, -half))
-            for n, (middle, half) in enumerate(self.model.geom_aabb.reshape(-1, 2, 3))
-            if body in self.ancestors(int(self.model.geom_bodyid[n]))
+            self.data.geom_xpos[n]
+            + self.data.geom_xmat[n].reshape(3, 3) @ (halves[n][0] + np.where(pick, halves[n][1], -halves[n][1]))
+            for n in geoms
             for pick in np.ndindex(2, 2, 2)
         ]
         return np.array([np.min(corners, axis=0), np.max(corners, axis=0)]) if corners else None

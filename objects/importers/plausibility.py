@@ -366,12 +366,16 @@ def _find_inward(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt
         return None  # it moves both ways
     motion = _Motion(geometry, joint, extent)
     back = start - (far - start)
+    if joint.kind == "prismatic" and motion.slides_in_plane(start, far):
+        return None  # a sliding door goes into its wall
     if motion.entering(start, far) <= _MUCH:
         return None
     problem = f"leads its part into the body: from {start:g} to {far:.3g}"
     if motion.entering(start, back) > _LITTLE:
         if any(above.moves for above in model.joints_above(joint.parent)):
             return None  # it may move in while what carries it is open, as the second leaf of a folding door
+        if motion.crossing(start, far) <= _LITTLE:
+            return None  # it swings through an opening, as the flap of a bin
         expected = "; a door or lid turns about one of its edges" if joint.kind == "revolute" else ""
         return Doubt(
             f"joint '{joint.name}' {problem}, and the reversed axis would, too. Correct its axis or origin{expected}."
@@ -398,35 +402,6 @@ def _find_turned_in_plane(geometry: ObjectGeometry, joint: Joint, extent: float)
     return Doubt(
         f"joint '{joint.name}' turns its panel in its own plane, as a cover that is pushed aside. Correct its axis if "
         "it is a door or lid, which turns about one of its edges."
-    )
-
-
-def _find_exchanged(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt | None:
-    """Finds a joint that moves the body, while its door or drawer stands still."""
-    if hangs_on_leader(geometry.model, joint):
-        return None
-    moving, still = _clouds(geometry, joint)
-    deep = _DEEP * extent
-    if not len(moving) or not len(still):
-        return None
-    if joint.kind == "prismatic":
-        within = np.all((still > moving.min(axis=0)) & (still < moving.max(axis=0)), axis=1)
-        if np.mean(within) < _COVERED:
-            return None
-    else:
-        face = _find_face(still, moving, deep=deep)
-        axis = geometry.model.link_pose(joint.child).rotate(joint.axis)
-        if (
-            face is None
-            or not face.is_covered
-            or abs(axis[face.axis]) > 1 - _ALONG
-            or _find_face(moving, still, deep=deep)
-        ):
-            return None
-    part = "drawer" if joint.kind == "prismatic" else "door"
-    return Doubt(
-        f"joint '{joint.name}' moves '{joint.child}', of which '{joint.parent}' is the {part}: its parent and child "
-        "seem exchanged. Exchange them, with the origin and the sign of the axis, if so."
     )
 
 
@@ -539,6 +514,14 @@ class _Motion:
         """Returns (N, 3) the points at a position of the joint."""
         return np.asarray(self._T_parent @ (self._joint.child_pose(position) @ self._points))
 
+    def slides_in_plane(self, start: float, end: float) -> bool:
+        """Returns whether the part is a panel that slides in its own plane."""
+        points = self.at(start)
+        extents, way = np.ptp(points, axis=0), np.mean(self.at(end) - points, axis=0)
+        k = int(np.argmin(extents))
+        is_panel = extents[k] <= _THIN * np.min(np.delete(extents, k))
+        return bool(is_panel and abs(way[k]) < (1 - _ALONG) * np.linalg.norm(way))
+
     def crossing(self, start: float, end: float) -> float:
         """Returns the share of the points that come to be in the body on the way, and are not so at the start."""
         free = self._solids.depths(self.at(start)) <= self._deep
@@ -650,7 +633,6 @@ _OF_JOINTS = (
     _find_still,
     _find_inward,
     _find_turned_in_plane,
-    _find_exchanged,
     _find_stuck,
     _find_falling,
 )

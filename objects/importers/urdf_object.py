@@ -25,13 +25,14 @@ from unlatch.objects.annotate.source import (
     read_source,
     with_freed_joints,
 )
-from unlatch.objects.annotate.storage import load_annotation, with_stated_mechanics
+from unlatch.objects.annotate.storage import load_annotation, read_stated, with_stated_mechanics
 from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, Part
 from unlatch.objects.annotation_reader import read_articulation
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.friction import joint_friction
 from unlatch.objects.importers.converted_asset import ConvertedLink
+from unlatch.objects.importers.plausibility import find_doubts
 from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg, merge_fixed
 from unlatch.objects.turned_object import moved_annotation, scaled_model
 from unlatch.simcore.cache import cache_root, cached_folder, json_hash
@@ -185,7 +186,7 @@ def _to_owner(model: UrdfModel, link: str) -> tuple[str, Pose]:
     return owner, model.link_pose(owner).inverse() @ model.link_pose(link)
 
 
-VERSION = 16
+VERSION = 17
 """Raise it with every change of the output: cached objects are then converted again."""
 
 DENSITY_KG_M3 = 400.0
@@ -242,6 +243,7 @@ def load_annotated(source: SourceObject, cfg: ObjectCfg, given: Articulation | N
         friction=facing["friction"],
         damping=facing["damping"],
         parameters=facts["parameters"],
+        word=source.word,
         info_frames={name: np.array(rows) for name, rows in facts["frames"].items()},
         # GenSim2 states axes in the root link of the file
         R_obj_peer=turn_to_x(turn if source.urdf == PARTNET_URDF else 2),
@@ -279,18 +281,17 @@ def check_source_objects(cfg: ObjectCfg, *, among: Sequence[str] | None) -> None
 def describe_doubts(cfg: ObjectCfg) -> list[str]:
     """Returns a line for each thing in a user's URDF that no real object has.
 
-    There is none for an object with an annotation beside it, and for a folder of several objects.
+    There is none for an object with annotated parts, and for a folder of several objects.
 
     Raises:
         ConfigError: The object does not exist.
         AssetError: It is damaged.
     """
-    from unlatch.objects.importers.plausibility import find_doubts
-
     if cfg.instance is None and is_urdf_folder(user_path(cfg.root or "")):
         return []
     source = _find_source(cfg)
-    if source.file.with_name(ANNOTATION_FILE).is_file():
+    stated = read_stated(source.file.with_name(ANNOTATION_FILE), urdf=source.file.name)
+    if stated is not None and stated.parts:
         return []
     advice = f"`unlatch annotate {source.file} fix=true` writes a mended file"
     found = find_doubts(source)

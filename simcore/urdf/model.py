@@ -106,6 +106,8 @@ class Joint:
     """Whether the file states `lower` or `upper`; without them both are 0, and only a continuous joint moves."""
     follows: Follows | None = None
     """The joint that it follows; None: it moves by itself."""
+    has_axis: bool = field(default=True, compare=False)
+    """Whether the file states `axis`."""
 
     @property
     def moves(self) -> bool:

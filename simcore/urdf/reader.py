@@ -19,6 +19,7 @@ import numpy as np
 from unlatch.simcore.errors import AssetError, close_matches
 from unlatch.simcore.files import home_folder, refuse_placeholder
 from unlatch.simcore.geometry import Pose, matrix_from_rpy
+from unlatch.simcore.urdf.gazebo_colours import take_gazebo_colours
 from unlatch.simcore.urdf.model import (
     ENDLESS,
     SIZE_ATTRIBUTES,
@@ -323,7 +324,7 @@ def read_urdf(path: Path | str, *, packages: bool = True, meshes_anywhere: bool 
     named = [mesh.get("filename", "") for mesh in root.iter("mesh")] if packages else []
     known = mesh_paths(file, named, where=str(file)) if meshes_anywhere else {}
     folder = file.parent if meshes_anywhere else asset_folder(file, named, where=str(file))
-    _take_gazebo_colours(root)
+    take_gazebo_colours(root)
     # a colour that a link states goes for later links, too
     coloured = [material for material in root.iter("material") if material.find("color") is not None]
     materials = {material.get("name", ""): material for material in (*coloured, *root.findall("material"))}
@@ -340,29 +341,6 @@ def read_urdf(path: Path | str, *, packages: bool = True, meshes_anywhere: bool 
     )
     _check_tree(file, model)
     return model
-
-
-_GAZEBO_RGB = dict(
-    zip(
-        ("Black", "Blue", "DarkGrey", "Green", "Grey", "Orange", "Purple", "Red", "White", "Yellow"),
-        ("0 0 0", "0 0 1", ".175 .175 .175", "0 1 0", ".7 .7 .7", "1 .51 .05", "1 0 1", "1 0 0", "1 1 1", "1 1 0"),
-        strict=True,
-    )
-)
-"""Diffuse colours of Gazebo's own materials, `Gazebo/NAME` (its `gazebo.material`)."""
-
-
-def _take_gazebo_colours(root: ET.Element) -> None:
-    """Gives visuals without a material the colour that `<gazebo reference="LINK">` states for their link."""
-    links = {link.get("name"): link for link in root.findall("link")}
-    for block in root.findall("gazebo"):
-        link, named = links.get(block.get("reference", "")), (block.findtext("material") or "").strip()
-        text = block.findtext("visual/material/diffuse") or _GAZEBO_RGB.get(named.removeprefix("Gazebo/"))
-        if link is None or text is None:
-            continue
-        for visual in link.findall("visual"):
-            if visual.find("material") is None:
-                ET.SubElement(ET.SubElement(visual, "material"), "color", {"rgba": text})
 
 
 def _refuse_xacro(file: Path, root: ET.Element) -> None:
@@ -488,6 +466,7 @@ class _UrdfReader:
         if capsule is None:
             return [self.read_shape(element, where)]
         radius, length = (self._read_numbers(capsule.get(key, ""), 1, where)[0] for key in ("radius", "length"))
+        self._check_size(capsule, [radius, length], where)
         rgba = self._read_colour(element.find("material"), where)
         return capsule_shapes(radius, length, self.read_origin(element, where), element.get("name", ""), rgba)
 
@@ -507,8 +486,8 @@ class _UrdfReader:
         unset = "1 1 1" if kind is ShapeKind.mesh else ""
         attributes = SIZE_ATTRIBUTES[kind].items()
         sizes = [self._read_numbers(child.get(key, unset), count, where) for key, count in attributes]
-        if kind is not ShapeKind.mesh and min(chain(*sizes)) < 0.0:
-            raise self._make_error(where, f"has a {child.tag} of size {list(chain(*sizes))}, expected numbers above 0")
+        if kind is not ShapeKind.mesh:
+            self._check_size(child, list(chain(*sizes)), where)
         if kind is ShapeKind.mesh and 0.0 in sizes[0]:
             raise self._make_error(where, f"has the scale {child.get('scale')}, which leaves nothing of its mesh")
         shape = Shape(kind, tuple(chain(*sizes)), pose, name, rgba)
@@ -518,6 +497,10 @@ class _UrdfReader:
         if mesh not in self._paths:
             self._paths[mesh] = self._find_file(mesh, f"{self.file}: {where}")
         return replace(shape, mesh=mesh, path=self._paths[mesh], concave=element.get("concave") == "yes")
+
+    def _check_size(self, geometry: ET.Element, size: list[float], where: str) -> None:
+        if min(size) < 0.0:
+            raise self._make_error(where, f"has a {geometry.tag} of size {size}, expected numbers of 0 or more")
 
     def read_joint(self, element: ET.Element) -> Joint:
         name = self._read_attribute(element, "name", "joint")
@@ -567,6 +550,7 @@ class _UrdfReader:
             damping=read_number("dynamics", "damping", "0"),
             has_range=has_range,
             follows=self._read_mimic(element, where),
+            has_axis=element.find("axis") is not None,
         )
 
     def _read_mimic(self, element: ET.Element, where: str) -> Follows | None:

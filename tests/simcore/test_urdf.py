@@ -369,6 +369,12 @@ def test_a_capsule_is_a_cylinder_with_two_spheres(tmp_path):
     np.testing.assert_allclose([end.T_link_shape.p for end in ends], [[0, 0.2, 1], [0, -0.2, 1]], atol=1e-6)
 
 
+def test_a_capsule_of_negative_size_is_refused(tmp_path):
+    shape = '<geometry><capsule radius="-0.1" length="0.4"/></geometry>'
+    with pytest.raises(AssetError, match=r"has a capsule of size \[-0.1, 0.4\], expected numbers of 0 or more"):
+        read_urdf(_write(tmp_path, _robot(f'<link name="a"><visual>{shape}</visual></link>')))
+
+
 def test_the_nearest_package_wins_and_a_folder_beside_the_urdf_comes_first(urdf):
     inner = urdf.parent / "shelf" / "urdf" / "b.urdf"
     inner.parent.mkdir(parents=True)
@@ -478,6 +484,24 @@ def test_colours_of_gazebo_go_for_visuals_without_a_material(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("block", "rgba"),
+    [
+        ("<visual><material><diffuse>Gazebo/Red</diffuse></material></visual>", (1, 0, 0, 1)),
+        ("<visual><material><script><name>Gazebo/Red</name></script></material></visual>", (1, 0, 0, 1)),
+        ("<visual><material>Gazebo/Red</material></visual>", (1, 0, 0, 1)),
+        ("<visual><material><diffuse>1 0 0</diffuse></material></visual>", (1, 0, 0, 1)),
+        ("<visual><material><diffuse>bright red</diffuse></material></visual>", None),
+        ("<material>Mine/Oak</material>", None),
+    ],
+)
+def test_a_colour_of_gazebo_that_is_not_known_is_none(block, rgba, tmp_path):
+    link = '<link name="a"><visual><geometry><box size="1 1 1"/></geometry></visual></link>'
+    path = _write(tmp_path, _robot(f'{link}<gazebo reference="a">{block}</gazebo>'))
+    (shape,) = read_urdf(path).links["a"].visuals
+    assert shape.rgba == rgba
+
+
+@pytest.mark.parametrize(
     ("old", "new", "said"),
     [
         (
@@ -521,5 +545,5 @@ def test_a_placeholder_of_a_file_is_called_so(text, said, tmp_path):
 def test_a_shape_of_negative_size_is_refused(tmp_path):
     box = '<visual><geometry><box size="0.1 -0.1 0"/></geometry></visual>'
     (tmp_path / "r.urdf").write_text(f'<robot name="r"><link name="a">{box}</link></robot>')
-    with pytest.raises(AssetError, match=r"visual of link .a. has a box of size .* expected numbers above 0"):
+    with pytest.raises(AssetError, match=r"visual of link .a. has a box of size .* expected numbers of 0 or more"):
         read_urdf(tmp_path / "r.urdf")

@@ -56,6 +56,13 @@ def test_no_noun_is_repeated(object_word, part_word, said):
         assert fill_in(["open the {object}'s {part}", "open the {object} {part}"], words) == [said]
 
 
+def test_an_object_of_unknown_category_is_called_by_its_word(cabinet):
+    foreign = cabinet.changed(category="object")
+    for part in ("drawer", None):
+        assert part_words(foreign, part).object == "object"
+        assert part_words(foreign.changed(word="refrigerator"), part).object == "refrigerator"
+
+
 def test_a_task_without_phrasings_gets_those_of_its_chain(cabinet):
     steps = [("open", cabinet, "drawer"), ("close", cabinet, "drawer")]
     alone, chain = task_language([], [("open", cabinet, "drawer_2")], 0.0), task_language([], steps, 0.0)

@@ -32,6 +32,8 @@ class AnnotationTarget:
     """Name to show."""
     file: Path
     """The annotation file."""
+    earlier: Path | None = None
+    """The annotation of the original of a mended file."""
 
     @property
     def picture(self) -> Path:
@@ -120,14 +122,20 @@ def annotate_target(
 ) -> AnnotationResult:
     """Annotates one object; see `annotate`. The annotation is written last, after its picture.
 
-    Freed joints, closing forces and mechanisms that the replaced file states are kept.
+    Freed joints, closing forces and mechanisms that the replaced file states are kept; where nothing is replaced, those
+    of the file beside the URDF or its original.
     """
     storage.check_replaceable(target.file, urdf=find_urdf(target.source).name, force=force)
+    urdf = find_urdf(target.source)
+    places = (target.file, target.earlier, urdf.with_name(ANNOTATION_FILE))
+    where = next((place for place in places if place is not None and place.exists()), target.file)
+    stated = storage.read_stated(where, urdf=urdf.name)
+    if stated is not None and not (stated.parts and storage.is_hand_made(stated)):
+        category = category or stated.category
     source = read_source(target.source, category=category, packages=True)
     doubts = tuple(doubt.text for doubt in find_doubts(source))
-    stated = storage.read_stated(target.file, urdf=source.file.name)
     if stated is not None:
-        freed = with_freed_joints(source.model, stated.freed_joints, where=str(target.file))
+        freed = with_freed_joints(source.model, stated.freed_joints, where=str(where))
         source = replace(source, model=freed)
         if not stated.parts and cfg.scale is None and cfg.size_m is None:
             cfg = replace(cfg, scale=stated.stated_scale)
@@ -142,7 +150,7 @@ def annotate_target(
         raise AssetError(" ".join([exc.message, *hints]), path=str(target.source)) from exc
     articulation = found.articulation
     if stated is not None:
-        articulation = storage.with_stated_mechanics(articulation, stated, found.model, where=str(target.file))
+        articulation = storage.with_stated_mechanics(articulation, stated, found.model, where=str(where))
     warnings = (*doubts, *storage.range_warnings(found.model, articulation), *storage.mechanism_warnings(articulation))
     found = replace(found, articulation=articulation, warnings=warnings)
     if picture:
@@ -172,7 +180,8 @@ def mend_target(target: AnnotationTarget, *, category: str | None, force: bool, 
     source = read_source(target.source, category=category, packages=True)
     folder = out or source.file.parent / MENDED_FOLDER
     urdf = write_mended(source, find_doubts(source), folder, force=force)
-    return AnnotationTarget(urdf, target.name, folder / ANNOTATION_FILE)
+    earlier = source.file.with_name(ANNOTATION_FILE)
+    return AnnotationTarget(urdf, target.name, folder / ANNOTATION_FILE, earlier)
 
 
 def check_convention(convention: str) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg
+from unlatch.objects.annotation import PartKind
 from unlatch.objects.carrying_conditions import ObjectPoses
 from unlatch.objects.scene_object import SceneObject
 from unlatch.robots.arm_control import Action
@@ -624,7 +625,7 @@ class Judge:
                 which = "A joint" if joint is None else f"Joint '{joint.name}'"
                 unit = "rad/s or m/s" if joint is None else "m/s" if joint.prismatic else "rad/s"
                 is_led = joint is not None and run.moved is not None and joint.name == run.moved.name
-                is_let_go = is_led and run.skill.phase in (Phase.release, Phase.retreat)
+                is_let_go = is_led and self._falls(run) and run.skill.phase in (Phase.release, Phase.retreat)
                 why = f" after the hand let go: nothing holds '{run.part}' there" if is_let_go else ""
                 self._fail(
                     "overspeed",
@@ -634,6 +635,11 @@ class Judge:
                     allowed=MAX_JOINT_SPEED,
                 )
                 return
+
+    def _falls(self, run: SkillRun) -> bool:
+        """Returns whether gravity moves the part of a skill: a flap or a lid."""
+        parts = self._scene.objects[run.object_name].asset.articulation.parts
+        return run.part is not None and parts[run.part].kind in (PartKind.hinge_horizontal, PartKind.lid)
 
     def _fail(self, code: str, message: str, **evidence: object) -> None:
         self._failures.append(self._failure(code, message, **evidence))

@@ -17,7 +17,15 @@ from unlatch.objects.annotate.storage import (
     with_stated_mechanics,
     write_annotation_file,
 )
-from unlatch.objects.annotation_entries import NO_CLOSING_FORCES, Catch, ClosingForces
+from unlatch.objects.annotation import FramedVector
+from unlatch.objects.annotation_entries import (
+    NO_CLOSING_FORCES,
+    Catch,
+    ClosingForces,
+    Region,
+    RegionKind,
+    RegionOpening,
+)
 from unlatch.objects.annotation_reader import read_articulation
 from unlatch.objects.mechanisms import Latch, Mimic, SoftClose
 from unlatch.simcore.errors import AssetError
@@ -82,8 +90,9 @@ def test_an_unreadable_annotation_and_one_of_another_urdf_are_not_replaced(made)
     with pytest.raises(AssetError, match=r"is about thing\.urdf, not other\.urdf\. Give out=FOLDER, or force=true"):
         check_replaceable(path, urdf="other.urdf", force=False)
     path.write_text("notes: [")
-    with pytest.raises(AssetError, match="was not made by"):
+    with pytest.raises(AssetError, match=r"no readable YAML .* The file is kept: correct or remove it"):
         check_replaceable(path, urdf="thing.urdf", force=False)
+    assert read_stated(path, urdf="thing.urdf") is None
 
 
 def test_a_joint_that_frees_a_part_but_moves_none_is_warned_of(made):
@@ -106,6 +115,39 @@ def test_a_file_that_states_mechanisms_alone_is_completed_without_force(made):
     assert keep_stated(articulation, path, load_annotation(path).model).mechanisms == {"damper": soft}
     path.write_text(replace(alone, extra={"urdf": {"file": "other.urdf"}}).to_yaml())
     with pytest.raises(AssetError, match=r"is about other\.urdf, not thing\.urdf"):
+        check_replaceable(path, urdf="thing.urdf", force=False)
+
+
+def test_a_typo_beside_mechanisms_is_named_and_never_replaced(made):
+    path, articulation, part = made
+    text = replace(articulation, parts={}, mechanisms={"damper": SoftClose(part.joint, 8.0, 0.04, 0.1)}).to_yaml()
+    path.write_text(text.replace("reach", "reech"))
+    assert path.read_text() != text
+    for refuse in (
+        lambda: check_replaceable(path, urdf="thing.urdf", force=False),
+        lambda: keep_stated(articulation, path, None),
+    ):
+        with pytest.raises(AssetError, match=r"mechanisms\.damper.*is not a known key.*Did you mean 'reach.* is kept"):
+            refuse()
+
+
+def test_a_file_without_parts_loses_nothing_but_its_comments(made):
+    path, articulation, part = made
+    model = load_annotation(path).model
+    region = Region(RegionKind.surface, part.base, Pose.identity(), np.full(3, 0.1), RegionOpening.above)
+    stated = {"regions": {"top": region}, "keypoints": {"middle": FramedVector.of("obj", [0.0, 0.0, 0.1])}}
+    alone = replace(articulation, parts={}, mechanisms={"damper": SoftClose(part.joint, 8.0, 0.04, 0.1)}, **stated)
+    path.write_text(replace(alone, extra={"note_of_mine": "old"}, source={"licence": "CC0"}).to_yaml())
+    check_replaceable(path, urdf="thing.urdf", force=False)
+    for _ in range(2):  # nor when it is made anew
+        kept = with_mark(keep_stated(articulation, path, model))
+        assert (kept.parts, kept.extra["note_of_mine"]) == (articulation.parts, "old")
+        assert (kept.source["licence"], kept.extra["urdf"]) == ("CC0", articulation.extra["urdf"])
+        assert (list(kept.regions), list(kept.keypoints)) == (["top"], ["middle"])
+        path.write_text(kept.to_yaml())
+        assert not is_hand_made(read_articulation(path))
+    path.write_text(f"# mine\n{alone.to_yaml()}")
+    with pytest.raises(AssetError, match="has comments, which are lost"):
         check_replaceable(path, urdf="thing.urdf", force=False)
 
 

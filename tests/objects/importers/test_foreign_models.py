@@ -203,6 +203,31 @@ def test_an_mjcf_of_objects_that_stand_apart_is_refused_with_their_names(write):
             assert len(read_source(path).model.joints) > 2
 
 
+@pytest.mark.parametrize(
+    ("body", "is_one"),
+    [
+        ('<geom type="box" size="0.3 0.3 0.4" pos="0 0 0.4"/>', True),
+        ('<body><geom type="box" size="0.3 0.3 0.4" pos="0 0 0.4"/></body>', True),
+        ('<geom type="plane" size="3 3 1" pos="0 0 0.7"/>', False),
+        ('<geom type="box" size="0.3 0.3 0.4" pos="0 0 2"/>', False),
+    ],
+)
+def test_what_has_no_joints_connects_the_objects_that_it_touches(body, is_one, tmp_path):
+    pytest.importorskip("mujoco")
+    box = '<geom type="box" size="0.01 0.03 0.03"/>'
+    mounts = "".join(
+        f'<body name="m{y}" pos="0.31 {y} 0.7">{box}<body><joint axis="1 0 0" range="0 90"/>{box}</body></body>'
+        for y in (0.2, -0.2)
+    )
+    path = tmp_path / "stove.xml"
+    path.write_text(f"<mujoco><worldbody>{body}{mounts}</worldbody></mujoco>")
+    if is_one:
+        assert sum(joint.moves for joint in read_source(path).model.joints.values()) == 2
+    else:
+        with pytest.raises(AssetError, match="2 objects that stand apart"):
+            read_source(path)
+
+
 def test_an_older_mjcf_may_include_two_files_of_one_name(tmp_path):
     pytest.importorskip("mujoco")
     body = '<body name="{0}"><joint name="{0}" axis="0 0 1" range="0 90"/><geom type="box" size="0.1 0.1 0.1"/></body>'

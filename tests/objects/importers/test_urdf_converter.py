@@ -257,7 +257,7 @@ BAD = {
     "absolute path": ("angle.obj", "/etc/passwd", "not a path relative"),
     "URL": ("angle.obj", "http://example.org/a.obj", "not a path relative"),
     "zero scale": ("0.5 0.5 0.5", "0.5 0 0.5", "scale 0.5 0 0.5"),
-    "negative size": ("0.04 0.05 0.06", "0.04 -0.05 0.06", "expected numbers above 0"),
+    "negative size": ("0.04 0.05 0.06", "0.04 -0.05 0.06", "expected numbers of 0 or more"),
     "NaN size": ("0.04 0.05 0.06", "0.04 nan 0.06", "finite numbers"),
     "joint loop": ('<parent link="body"/>', '<parent link="knob"/>', "root links|loop"),
     "unknown link": ('<child link="knob"/>', '<child link="nob"/>', "names link 'nob'"),

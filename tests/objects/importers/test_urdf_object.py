@@ -12,6 +12,7 @@ from unlatch.objects.annotate.source import category_of, read_category, read_sou
 from unlatch.objects.annotation import ANNOTATION_FILE, FramedVector
 from unlatch.objects.annotation_entries import FixedHandle, Region, RegionKind, RegionOpening
 from unlatch.objects.config import ObjectCfg, ObjectSource
+from unlatch.objects.importers.urdf_object import describe_doubts
 from unlatch.objects.library import describe_object_set, load_object
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.geometry import Pose
@@ -256,6 +257,19 @@ def test_an_annotation_without_parts_frees_a_fixed_joint_and_the_parts_are_deriv
     ]
 
 
+def test_a_freed_joint_without_an_axis_is_refused(cfg, locked, urdf):
+    urdf.write_text(CABINET)
+    with pytest.raises(AssetError, match=r"joint 'screws' states no <axis> in the URDF.*Add <axis"):
+        load(cfg)
+
+
+def test_mechanisms_alone_hide_no_doubt(cfg, locked, urdf):
+    assert describe_doubts(cfg) == []
+    urdf.write_text(urdf.read_text().replace('upper="1.6"', 'upper="90"'))
+    (line,) = describe_doubts(cfg)
+    assert "they are degrees" in line
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -275,11 +289,21 @@ def test_what_cannot_be_freed_is_named(cfg, locked, old, new, said):
 
 
 @pytest.mark.parametrize(
-    ("name", "file", "category"),
-    [("toy_box", "model", "box"), ("r", "a_cabinet", "cabinet"), ("robot", "model", "object"), ("open", "x", "object")],
+    ("name", "file", "word"),
+    [
+        ("toy_box", "model", "box"),
+        ("r", "a_cabinet", "cabinet"),
+        ("table_scene", "door_cabinet", "cabinet"),
+        ("ToyCabinet", "model", "cabinet"),
+        ("washing_machine", "model", "washingmachine"),
+        ("trash_can", "model", "trashcan"),
+        ("robot", "my_fridge", "refrigerator"),
+        ("open", "x", ""),
+    ],
 )
-def test_a_known_category_in_the_name_of_a_urdf_counts(name, file, category, tmp_path):
+def test_a_category_in_the_name_of_a_urdf_is_only_its_word(name, file, word, tmp_path):
     path = tmp_path / f"{file}.urdf"
     path.write_text(f'<robot name="{name}"><link name="a"/></robot>')
-    assert read_category(path) == category
-    assert read_source(path).category == category
+    assert read_category(path) == read_source(path).category == "object"
+    assert read_source(path).word == word
+    assert read_source(path, category="safe").word == ""

@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 
 from tests.objects.importers.mesh_samples import cabinet_scene, write_glb
+from tests.objects.importers.test_urdf_object import CABINET, STATED
 from unlatch import command_table
 from unlatch.objects.annotate.storage import load_annotation
 from unlatch.objects.annotation_reader import read_articulation
@@ -89,12 +90,29 @@ def test_out_and_no_picture(cwd):
     assert run("a/thing.urdf", "out=there/deep", "check=true") == 0
 
 
+def test_what_stands_beside_the_urdf_goes_with_a_file_written_elsewhere(cwd):
+    opens = '<axis xyz="0 0 -1"/><limit lower="0" upper="1.6"/>'
+    held = CABINET.replace(
+        '<origin xyz="0.36 0 0.2"/></joint>', '<origin xyz="0.36 0 0.2"/><axis xyz="0 1 0"/></joint>'
+    )
+    urdf = put_text(cwd / "a", held, name="cabinet.urdf")
+    urdf.with_name("articulation.yaml").write_text(STATED)
+    options = {"force": False, "picture": False, "use_info": False}
+    found = annotate(urdf, out=cwd / "out", **options)
+    urdf.write_text(held.replace(opens, opens.replace("-1", "1")))
+    mended = annotate(urdf, fix=True, **options)
+    assert urdf.with_name("articulation.yaml").read_text() == STATED
+    for made in (found.articulation, mended.articulation):
+        assert (made.category, made.urdf_scale, list(made.freed_joints)) == ("cabinet", 1.2, ["screws"])
+        assert made.mechanisms["bolt"].by == "screws"
+
+
 def test_annotations_made_by_hand_are_not_replaced(cwd, capsys):
     put(cwd / "a")
     assert run("a", "picture=false") == 0
     assert run("a", "picture=false") == 0, "its own may be made anew"
     path = cwd / "a" / "articulation.yaml"
-    path.write_text(path.read_text().replace("category: drawer", "category: cabinet"))
+    path.write_text(path.read_text().replace("category: object", "category: cabinet"))
     before = path.read_bytes()
     capsys.readouterr()
     assert run("a") == 2

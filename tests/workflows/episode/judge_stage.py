@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from unlatch.objects.annotation import PartKind
 from unlatch.objects.carrying_conditions import ConditionKind, ObjectCondition, ObjectPoses
 from unlatch.robots.arm_control import Action, ArmAction
 from unlatch.simcore.geometry import Pose
@@ -50,7 +51,14 @@ class FakeObject:
         self.joint_names = [f"{part}_joint" for part in kinds]
         self.s = np.zeros(len(kinds))
         shared = {"openness": SimpleNamespace(closed=closed, open=opened), "moves_little": moves_little}
-        parts = {part: SimpleNamespace(joint=f"{part}_joint", **shared) for part in kinds}
+        parts = {
+            part: SimpleNamespace(
+                joint=f"{part}_joint",
+                kind=PartKind.knob if part == "knob" else PartKind.hinge_horizontal,
+                **shared,
+            )
+            for part in kinds
+        }
         joints = {
             f"{part}_joint": SimpleNamespace(name=f"{part}_joint", kind=kind, parent="body", child=part, moves=True)
             for part, kind in kinds.items()

@@ -274,15 +274,16 @@ class TestSkills:
         stage.judge.end_skill(run)
         assert (stage.codes(), run.success) == (["overspeed"], False)
 
-    @pytest.mark.parametrize("phase", [Phase.follow, Phase.retreat])
-    def test_a_lid_that_falls_back_is_said_to_have_been_let_go(self, phase):
-        stage, run = Stage.started()
+    @pytest.mark.parametrize(
+        ("part", "phase", "is_said"),
+        [("door", Phase.follow, False), ("door", Phase.retreat, True), ("knob", Phase.retreat, False)],
+    )
+    def test_a_flap_that_falls_back_is_said_to_have_been_let_go(self, part, phase, is_said):
+        stage, run = Stage.started(make_skill(part))
         run.skill.phase = phase
         hinge = SimpleNamespace(name=run.moved.name, prismatic=False)
         stage.frame(speeds=FrameSpeeds(0.0, {"oven": 6.0}, {"oven": hinge}))
-        assert (" after the hand let go: nothing holds 'door' there" in stage.failure.message) == (
-            phase is Phase.retreat
-        )
+        assert (f" after the hand let go: nothing holds '{part}' there" in stage.failure.message) is is_said
 
     def test_no_skill_of_a_demonstration_succeeds_after_a_failure_of_another_arm(self):
         stage, left = Stage.started(*two_arms(finger_contact_required=False), arms=BOTH)
