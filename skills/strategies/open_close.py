@@ -88,7 +88,7 @@ _CLOSE_FROM = {True: (0.1, 0.2), False: (0.5, 0.9)}
 _CLOSE_FROM_SHARE = (0.4, 0.6)
 """Largest such openings as shares of the range."""
 _LONGEST_PUSH_M = 0.45
-"""Longest way on which an arm of Panda's size pushes a part that turns [m]: in front of a wide open leaf it is too far from the frame.
+"""Longest way on which an arm of Panda's size pushes a part that turns [m]: a wide open leaf is too far off.
 Of 30 doors of 0.9 m, 30 are closed, and 28 with 0.5 m; without it, 2 of 4."""
 _CLOSED = {True: 0.01, False: 0.08}
 """Distance from closed that counts as closed: sliders [m], others [rad]; a part bounces a little off its limit."""
