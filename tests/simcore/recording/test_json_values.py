@@ -107,6 +107,11 @@ def test_lists_of_other_lengths_differ_by_the_names_of_their_entries():
     ]
 
 
+def test_long_values_differ_by_what_is_about_their_first_difference():
+    ((key, old, new),) = differences({"text": 200 * "x" + "old"}, {"text": 200 * "x" + "new"})
+    assert (key, old, new) == ("text", f'...{30 * "x"}old"', f'...{30 * "x"}new"')
+
+
 def test_differences_name_every_key_with_both_values():
     old = {"seed": 7, "task": {"name": "open", "range": [0, 1]}, "gone": None, "same": 1, "list": [1, 2], "flag": True}
     new = {"seed": 8, "task": {"name": "open", "range": [0, 2]}, "new": "x", "same": 1.0, "list": [1, 2, 3], "flag": 1}
