@@ -185,7 +185,7 @@ def differences(old: Any, new: Any, *, key: str = "") -> Iterator[tuple[str, str
         ours, theirs = _format_value(new), _format_value(old)
         if ours == theirs:  # both are cut before the first difference
             whole = [json.dumps(value, sort_keys=True, ensure_ascii=False) for value in (old, new)]
-            same = next(index for index, (a, b) in enumerate(zip(*whole, strict=False)) if a != b)
+            same = next((index for index, (a, b) in enumerate(zip(*whole, strict=False)) if a != b), 0)
             theirs, ours = (shorten(f"...{text[max(0, same - 30) :]}", 80) for text in whole)
         yield key, theirs, ours
 

@@ -110,6 +110,7 @@ def test_lists_of_other_lengths_differ_by_the_names_of_their_entries():
 def test_long_values_differ_by_what_is_about_their_first_difference():
     ((key, old, new),) = differences({"text": 200 * "x" + "old"}, {"text": 200 * "x" + "new"})
     assert (key, old, new) == ("text", f'...{30 * "x"}old"', f'...{30 * "x"}new"')
+    assert [key for key, _, _ in differences({"nan": float("nan")}, {"nan": float("nan")})] == ["nan"]
 
 
 def test_differences_name_every_key_with_both_values():
