@@ -22,7 +22,7 @@ from hydra.core.config_store import ConfigStore
 from hydra.core.object_type import ObjectType
 from hydra.core.override_parser.types import Override
 from hydra.core.plugins import Plugins
-from hydra.errors import HydraException, MissingConfigException
+from hydra.errors import HydraException
 from hydra.plugins.config_source import ConfigResult, ConfigSource
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, ListConfig, OmegaConf
@@ -48,7 +48,7 @@ from unlatch.configs.overrides import (
 )
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import ROBOTS
-from unlatch.simcore.errors import ConfigError, PluginError, unknown_name
+from unlatch.simcore.errors import ConfigError, PluginError
 from unlatch.simcore.files import read_text, user_path
 from unlatch.simcore.registry import DISTRIBUTION
 from unlatch.tasks.task import DerivedTaskCfg
@@ -211,7 +211,6 @@ _WITHOUT_RUNNER = tuple(
 _UNREADABLE = (HydraException, OmegaConfBaseException, YAMLError, UnicodeDecodeError)
 _EMPTY_CONFIG = f"nothing{SCHEMA_SUFFIX}"
 _GIVEN = f"given{SCHEMA_SUFFIX}"
-_OPTION = re.compile(r"[A-Za-z0-9_-]+\Z")
 _RESOLVER = re.compile(r"\$\{\s*[^}${]*:")
 
 
@@ -275,12 +274,12 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
                 if override is not None:
                     if (images := _images_key(override)) is not None:
                         read.add(images)
-                        _read_named_sensors(cfg, search_path, images)
+                        _read_sensors(cfg, search_path, images)
                     _apply_list_override(cfg, override)
                 for key in SENSOR_LISTS:
-                    _read_named_sensors(cfg, search_path, key)
+                    _read_sensors(cfg, search_path, key)
             for key in read:  # now: an index of an override is a place in the list that was given
-                _place_on_hands(cfg, key)
+                _read_sensors(cfg, search_path, key, is_last=True)
     except _UNREADABLE as exc:
         peer = _explain_peer_task(request)
         raise (peer or _explain_missing_skill(request, _explain_error(exc, schema))) from exc
@@ -369,11 +368,11 @@ def compose_additions(
             for group, name in groups.items():
                 cfg[group] = compose(config_name=_EMPTY_CONFIG, overrides=[f"+{group}={name}", *search_path])[group]
             for key in sensors:
-                _read_named_sensors(cfg, search_path, key)
+                _read_sensors(cfg, search_path, key)
             for override in [*map(parse_override, plain), *in_lists]:
                 _apply_list_override(cfg, override)
             for key in sensors:
-                _place_on_hands(cfg, key)
+                _read_sensors(cfg, search_path, key, is_last=True)
     except _UNREADABLE as exc:
         raise _explain_error(exc) from exc
     resolved = to_plain(cfg)
@@ -434,97 +433,22 @@ def _images_key(override: Override) -> str | None:
     return next((key for key in _IMAGES if override.key_or_group.startswith(f"{key}.")), None)
 
 
-def _place_on_hands(cfg: DictConfig, key: str) -> None:
-    """Puts each camera that is fitted to the hand and names no link on every arm, as `<name>_<arm>` on several arms."""
-    entries = _list_at(cfg, key)
-    for index in reversed(range(len(entries))):
-        if _is_on_every_hand(entry := entries[index]):
-            del entries[index]
-            for arm in reversed(cfg.robot.arms):
-                entries.insert(index, _on_hand(entry, cfg.robot.arms, arm.name))
+def _read_sensors(cfg: DictConfig, search_path: Sequence[str], key: str, *, is_last: bool = False) -> None:
+    """Replaces the names in a list of sensors by contents; `is_last`: cameras on hands get the hands of the robot."""
+    if not (entries := _list_at(cfg, key)):
+        return
+    from unlatch.configs.named_sensors import place_on_hands, read_names
 
+    listed = [item for own in SENSOR_LISTS if key in _IMAGES for item in _list_at(cfg, own)]
+    known = {str(item.get("name")): item for item in listed if isinstance(item, DictConfig)}
 
-def _is_on_every_hand(entry: Any) -> bool:
-    mount = entry.get("mount") if isinstance(entry, DictConfig) else None
-    return isinstance(mount, DictConfig) and mount.get("fit") == "hand" and mount.get("link") is None
-
-
-def _on_hand(entry: DictConfig, arms: Sequence[Any], arm: str) -> dict[str, Any]:
-    """Returns a camera that is fitted to the hand, on the hand of one arm."""
-    content: Any = OmegaConf.to_container(entry)
-    number = [each.name for each in arms].index(arm)
-    place = {"body": "${robot.name}", "link": f"${{robot.arms[{number}].ee_link}}"}
-    name = f"{content['name']}_{arm}" if len(arms) > 1 else content["name"]
-    return {**content, "name": name, "mount": {**content["mount"], **place}}
-
-
-def split_arm(name: str, arms: Sequence[Any]) -> tuple[str, str | None]:
-    """Returns the camera and the arm that `wrist_left` names; the arm is None if several have none of that name."""
-    arm = next((each.name for each in arms if len(arms) > 1 and name.endswith(f"_{each.name}")), None)
-    return name.removesuffix(f"_{arm}"), arm
-
-
-def _read_named_sensors(cfg: DictConfig, search_path: Sequence[str], key: str) -> None:
-    """Replaces every name in a list of sensors with the content of `sensor/<name>.yaml`.
-
-    `wrist_left` is the camera `wrist` on the hand of the arm `left`.
-    """
-    entries = _list_at(cfg, key)
-    listed = [item for own in SENSOR_LISTS for item in _list_at(cfg, own)]
-    there = {str(item.get("name")): item for item in listed if isinstance(item, DictConfig)}
-    for index, name in enumerate(entries):
-        if not isinstance(name, str):
-            continue
-        if key in _IMAGES and name in there:
-            entries[index] = there[name]
-            continue
-        try:
-            entries[index] = _read_named(name, search_path, key=f"{key}[{index}]")
-        except ConfigError as exc:
-            arms = cfg.robot.arms
-            camera, arm = split_arm(name, arms)
-            known = there.get(camera) if key in _IMAGES else None
-            try:
-                found = known or _read_named(camera if arm else name.rpartition("_")[0], search_path, key=key)
-            except ConfigError:
-                raise exc from None
-            if not _is_on_every_hand(found):
-                raise
-            if arm is None:
-                named = " or ".join(_on_hand(found, arms, each.name)["name"] for each in arms)
-                raise ConfigError(
-                    f"{key}[{index}]={name} names no camera of '{cfg.robot.name}', whose arms are "
-                    f"{', '.join(each.name for each in arms)}. Expected {named}. Change it.",
-                    key=f"{key}[{index}]",
-                ) from exc
-            entries[index] = _on_hand(found, arms, arm)
-
-
-def _read_named(name: str, search_path: Sequence[str], *, key: str) -> DictConfig:
-    """Returns the content of `sensor/<name>.yaml`; `key` is where it is named."""
-    if not _OPTION.match(name):
-        from unlatch.configs.group_files import option_names
-
-        raise ConfigError(
-            f"{key}={name!r} cannot name a YAML file. Expected one of {', '.join(option_names(SENSOR_GROUP))}, or one "
-            "of your own. Change it.",
-            key=key,
-        )
-    try:
+    def read(name: str) -> DictConfig:
         # Hydra searches all folders for a group, but not for the primary file
-        found: DictConfig = compose(config_name=_EMPTY_CONFIG, overrides=[f"+{SENSOR_GROUP}={name}", *search_path])
-    except MissingConfigException as exc:
-        if not key.startswith("sensors["):
-            from unlatch.configs.group_files import camera_names, option_names
+        return compose(config_name=_EMPTY_CONFIG, overrides=[f"+{SENSOR_GROUP}={name}", *search_path])[SENSOR_GROUP]
 
-            others = {*option_names(SENSOR_GROUP)} - {*camera_names()}
-            known = [option for option in exc.options or () if option not in others]
-            raise unknown_name(
-                name, "a known camera", where=key, known=known, listed_by="unlatch list sensors"
-            ) from exc
-        error = _explain_error(exc)
-        raise ConfigError(f"{key}: {error.message}", **error.values) from exc
-    return found[SENSOR_GROUP]
+    read_names(entries, cfg.get("robot"), known, read, key=key)
+    if is_last:
+        place_on_hands(entries, cfg.get("robot"))
 
 
 def _refuse_resolvers(value: Any, where: str) -> None:

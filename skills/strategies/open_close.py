@@ -115,10 +115,7 @@ edge pries its own fingers apart."""
 
 
 def start_range(skill: str, part: Part, asset: ObjectAsset, *, scale: float = 1.0) -> tuple[float, float]:
-    """Returns the least and largest opening at the start, before checking that a hand fits [rad or m from closed].
-
-    `scale` is the size of the robot relative to a Panda.
-    """
+    """Returns the least and largest opening at the start for a robot of a scale, before a hand is fitted [rad or m]."""
     slides, span = part.kind is PartKind.slider, part.openness.span
     if skill == "close" and (part.moves_little or opens_another(asset.articulation, part)):
         # from fully open: of half of such a way, what counts as closed would be less than a hand is accurate to

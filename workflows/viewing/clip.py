@@ -13,9 +13,10 @@ from typing import Annotated, Any
 import numpy as np
 
 from unlatch.configs.cameras import read_render_settings, with_cameras
-from unlatch.configs.composition import Request, split_arm
+from unlatch.configs.composition import Request
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.group_files import camera_names, option_names
+from unlatch.configs.named_sensors import split_arm
 from unlatch.configs.schema import EpisodeCfg, Scenery
 from unlatch.simcore.catalogs import AUTO, RENDERERS
 from unlatch.simcore.errors import ConfigError, check_range, unknown_name
