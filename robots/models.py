@@ -91,7 +91,7 @@ def _fixed_height(urdf: Path) -> float:
 
 
 def body_height(robot: RobotCfg) -> float:
-    """Returns the height of what no joint of a robot moves [m]: the foot of an arm, or a body; raises as `model_path`."""
+    """Returns the height of what no joint of a robot moves [m]: an arm's foot, or a body; raises as `model_path`."""
     return _fixed_height(model_path(robot))
 
 
