@@ -22,7 +22,7 @@ from hydra.core.config_store import ConfigStore
 from hydra.core.object_type import ObjectType
 from hydra.core.override_parser.types import Override
 from hydra.core.plugins import Plugins
-from hydra.errors import HydraException, MissingConfigException
+from hydra.errors import HydraException
 from hydra.plugins.config_source import ConfigResult, ConfigSource
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, ListConfig, OmegaConf
@@ -48,7 +48,7 @@ from unlatch.configs.overrides import (
 )
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import ROBOTS
-from unlatch.simcore.errors import ConfigError, PluginError, unknown_name
+from unlatch.simcore.errors import ConfigError, PluginError
 from unlatch.simcore.files import read_text, user_path
 from unlatch.simcore.registry import DISTRIBUTION
 from unlatch.tasks.task import DerivedTaskCfg
@@ -211,7 +211,6 @@ _WITHOUT_RUNNER = tuple(
 _UNREADABLE = (HydraException, OmegaConfBaseException, YAMLError, UnicodeDecodeError)
 _EMPTY_CONFIG = f"nothing{SCHEMA_SUFFIX}"
 _GIVEN = f"given{SCHEMA_SUFFIX}"
-_OPTION = re.compile(r"[A-Za-z0-9_-]+\Z")
 _RESOLVER = re.compile(r"\$\{\s*[^}${]*:")
 
 
@@ -269,14 +268,18 @@ def compose_config(primary: str, schema: type, request: Request) -> DictConfig:
             _rename_stages(cfg)
             if isinstance(cfg.task, DictConfig) and isinstance(cfg.task.get("derived"), DictConfig):
                 cfg.task.derived = OmegaConf.merge(to_values(DerivedTaskCfg()), cfg.task.derived)  # null by default
+            read = set(SENSOR_LISTS)
             # the overrides of images come last: they may name a sensor that the other overrides define
             for override in (None, *sorted(in_lists, key=lambda each: _images_key(each) is not None)):
                 if override is not None:
                     if (images := _images_key(override)) is not None:
-                        _read_named_sensors(cfg, search_path, images)
+                        read.add(images)
+                        _read_sensors(cfg, search_path, images)
                     _apply_list_override(cfg, override)
                 for key in SENSOR_LISTS:
-                    _read_named_sensors(cfg, search_path, key)
+                    _read_sensors(cfg, search_path, key)
+            for key in read:  # now: an index of an override is a place in the list that was given
+                _read_sensors(cfg, search_path, key, is_last=True)
     except _UNREADABLE as exc:
         peer = _explain_peer_task(request)
         raise (peer or _explain_missing_skill(request, _explain_error(exc, schema))) from exc
@@ -365,9 +368,11 @@ def compose_additions(
             for group, name in groups.items():
                 cfg[group] = compose(config_name=_EMPTY_CONFIG, overrides=[f"+{group}={name}", *search_path])[group]
             for key in sensors:
-                _read_named_sensors(cfg, search_path, key)
+                _read_sensors(cfg, search_path, key)
             for override in [*map(parse_override, plain), *in_lists]:
                 _apply_list_override(cfg, override)
+            for key in sensors:
+                _read_sensors(cfg, search_path, key, is_last=True)
     except _UNREADABLE as exc:
         raise _explain_error(exc) from exc
     resolved = to_plain(cfg)
@@ -428,58 +433,22 @@ def _images_key(override: Override) -> str | None:
     return next((key for key in _IMAGES if override.key_or_group.startswith(f"{key}.")), None)
 
 
-def _read_named_sensors(cfg: DictConfig, search_path: Sequence[str], key: str) -> None:
-    """Replaces every name in a list of sensors with the content of `sensor/<name>.yaml`.
+def _read_sensors(cfg: DictConfig, search_path: Sequence[str], key: str, *, is_last: bool = False) -> None:
+    """Replaces the names in a list of sensors by contents; `is_last`: cameras on hands get the hands of the robot."""
+    if not (entries := _list_at(cfg, key)):
+        return
+    from unlatch.configs.named_sensors import place_on_hands, read_names
 
-    A camera that is fitted to the hand and names no link is there for each arm, as `<name>_<arm>` if there are several.
-    """
-    _read_names(cfg, search_path, key)
-    entries = _list_at(cfg, key)
-    for index in reversed(range(len(entries))):
-        mount = entries[index].get("mount", {}) if isinstance(entries[index], DictConfig) else None
-        if not isinstance(mount, DictConfig) or mount.get("fit") != "hand" or mount.get("link") is not None:
-            continue
-        entry: Any = OmegaConf.to_container(entries.pop(index))
-        arms = cfg.robot.arms
-        for number in reversed(range(len(arms))):
-            name = f"{entry['name']}_{arms[number].name}" if len(arms) > 1 else entry["name"]
-            place = {"body": "${robot.name}", "link": f"${{robot.arms[{number}].ee_link}}"}
-            entries.insert(index, {**entry, "name": name, "mount": {**entry["mount"], **place}})
+    listed = [item for own in SENSOR_LISTS if key in _IMAGES for item in _list_at(cfg, own)]
+    known = {str(item.get("name")): item for item in listed if isinstance(item, DictConfig)}
 
+    def read(name: str) -> DictConfig:
+        # Hydra searches all folders for a group, but not for the primary file
+        return compose(config_name=_EMPTY_CONFIG, overrides=[f"+{SENSOR_GROUP}={name}", *search_path])[SENSOR_GROUP]
 
-def _read_names(cfg: DictConfig, search_path: Sequence[str], key: str) -> None:
-    entries = _list_at(cfg, key)
-    listed = [item for own in SENSOR_LISTS for item in _list_at(cfg, own)]
-    there = {str(item.get("name")): item for item in listed if isinstance(item, DictConfig)}
-    for index, name in enumerate(entries):
-        if not isinstance(name, str):
-            continue
-        if key in _IMAGES and name in there:
-            entries[index] = there[name]
-            continue
-        if not _OPTION.match(name):
-            from unlatch.configs.group_files import option_names
-
-            raise ConfigError(
-                f"{key}[{index}]={name!r} cannot name a YAML file. Expected one of "
-                f"{', '.join(option_names(SENSOR_GROUP))}, or one of your own. Change it.",
-                key=f"{key}[{index}]",
-            )
-        try:
-            # Hydra searches all folders for a group, but not for the primary file
-            found = compose(config_name=_EMPTY_CONFIG, overrides=[f"+{SENSOR_GROUP}={name}", *search_path])
-        except MissingConfigException as exc:
-            if key != "sensors":
-                from unlatch.configs.group_files import camera_names, option_names
-
-                others = {*option_names(SENSOR_GROUP)} - {*camera_names()}
-                known = [option for option in exc.options or () if option not in others]
-                raise unknown_name(
-                    name, "a known camera", where=f"{key}[{index}]", known=known, listed_by="unlatch list sensors"
-                ) from exc
-            error = _explain_error(exc)
-            raise ConfigError(f"{key}[{index}]: {error.message}", **error.values) from exc
-        entries[index] = found[SENSOR_GROUP]
+    read_names(entries, cfg.get("robot"), known, read, key=key)
+    if is_last:
+        place_on_hands(entries, cfg.get("robot"))
 
 
 def _refuse_resolvers(value: Any, where: str) -> None:

@@ -29,6 +29,7 @@ from unlatch.simcore.files import user_path
 from unlatch.skills.catalog import DERIVABLE_SKILLS, SKILLS, derivable_skill
 from unlatch.skills.config import part_acted_on
 from unlatch.skills.mechanism_steps import steps_before
+from unlatch.tasks.stand import StandKind
 from unlatch.tasks.task import check_openness
 
 OBJECT_NAME = "object"
@@ -36,10 +37,12 @@ OBJECT_NAME = "object"
 
 _CHOICE = re.compile(r"\+{0,2}(?P<key>object|task|skill|part|openness)=(?P<value>.*)\Z", re.DOTALL)
 
-_STAND = re.compile(r"\+{0,2}(stand|stand\.kind|experiment)=(?!table\Z)")
+_STAND = re.compile(r"\+{0,2}(stand|stand\.kind)=(?!table\Z)")
 """An override that may put the robot on a stand."""
 
-_PLACED = re.compile(r"\+{0,2}(stand|experiment|task\.regions|task\.relations)[=.]")
+_STAND_KEY = "stand"
+
+_PLACED = re.compile(r"\+{0,2}(stand|task\.regions|task\.relations|robot\.base_(height_m|x_m|yaw_deg))[=.]")
 """An override that says where the robot or the object stands."""
 
 _ON_FLOOR_M = 0.82
@@ -79,8 +82,8 @@ def derive_request(primary: str, schema: type, request: Request, *, notices: lis
     found = replace(request, overrides=rest, given=given)
     if skill is None:
         return found
-    cfg, robot = read_object_and_robot(primary, schema, found)
-    has_place = cfg.rests_on is not RestsOn.bottom or any(map(_PLACED.match, rest))
+    cfg, robot, by_experiment = _read_start(primary, schema, found)
+    has_place = cfg.rests_on is not RestsOn.bottom or bool(by_experiment) or any(map(_PLACED.match, rest))
     if chooses_instance(cfg):
         if not has_place:
             examples = (load_object(cfg, rng=np.random.default_rng(i), number=i) for i in range(_EXAMPLES))
@@ -101,7 +104,13 @@ def derive_request(primary: str, schema: type, request: Request, *, notices: lis
     # different hands and sides need different strategies, and only the episode knows which hand acts on which side;
     # the height of a stand is that of the part; what frees a part comes before it only in a chain that is derived
     is_freed = skill != "close" and bool(steps_before(asset, acted_on, dict(asset.rest_positions)))
-    if others or is_freed or cfg.rests_on is RestsOn.any or any(_STAND.match(text) for text in rest):
+    if (
+        others
+        or is_freed
+        or cfg.rests_on is RestsOn.any
+        or _STAND_KEY in by_experiment
+        or any(_STAND.match(text) for text in rest)
+    ):
         task = derive_task_for_any(skill, cfg, acted_on.name, openness=openness)
     else:
         task = derive_task(skill, asset, acted_on, hand, openness=openness, scale=robot.scale)
@@ -251,14 +260,16 @@ def describe_object_path(value: str, part: str | None) -> dict[str, Any]:
     return node if part is None else {**node, "part": part}
 
 
-def read_object_and_robot(primary: str, schema: type, request: Request) -> tuple[ObjectCfg, RobotCfg]:
-    """Reads only the object and the robot, with their overrides."""
+def _read_start(primary: str, schema: type, request: Request) -> tuple[ObjectCfg, RobotCfg, list[str]]:
+    """Reads the object and the robot with their overrides, and which keys of `experiment=` say where they stand."""
     own = [text for text in request.overrides if re.match(r"(\+{0,2}|~)(object|robot|experiment)[.=]", text)]
     composed = compose_config(primary, schema, replace(request, overrides=own, given={"task": {}, **request.given}))
     values = to_plain(OmegaConf.create({"object": composed.object, "robot": composed.robot}))
     cfg = read_dataclass(ObjectCfg, values["object"], where="object")
     robot = read_dataclass(RobotCfg, values["robot"], where="robot")
-    return replace(cfg, size=robot.scale if cfg.size is None else cfg.size), robot
+    placed = [_STAND_KEY] if composed.stand.kind != StandKind.table.value else []
+    placed += [key for key in ("regions", "relations") if composed.task.get(key)]
+    return replace(cfg, size=robot.scale if cfg.size is None else cfg.size), robot, placed
 
 
 ALL_PARTS = "all"
@@ -292,7 +303,7 @@ def name_each_part(
     if is_object_path(choices["object"], config_dirs):
         rest = [text for text in rest if override_key(text) != "object"]
         request = replace(request, overrides=rest, given={"object": describe_object_path(choices["object"], None)})
-    cfg, robot = read_object_and_robot(primary, schema, request)
+    cfg, robot, _ = _read_start(primary, schema, request)
     if chooses_instance(cfg):
         raise ConfigError(
             f"part=all needs one object, and object={choices['object']} draws one in each episode. Name one, as in "

@@ -174,7 +174,7 @@ def derive_layout(
                 key="skill",
             )
     if start is None:
-        start = start_range(skill, part, asset)
+        start = start_range(skill, part, asset, scale=scale)
         if skill == "open":
             start = widened_start(start, part, HandFit(asset, part, hand, approach_m=approach_m(part)))
             start = dragged_start(asset, part, hand, start)

@@ -84,28 +84,25 @@ def model_path(robot: RobotCfg | str) -> Path:
 
 
 @lru_cache(maxsize=16)
-def _lowest_fixed(urdf: Path) -> float:
+def _fixed_height(urdf: Path) -> float:
     model = read_urdf(urdf)
-    shapes = rigid_shapes(model, model.root)
-    return min((float((s.T_link_shape @ shape_mesh(s).vertices)[:, 2].min()) for s in shapes), default=0.0)
+    heights = [(s.T_link_shape @ shape_mesh(s).vertices)[:, 2] for s in rigid_shapes(model, model.root)]
+    return float(np.ptp(np.concatenate(heights))) if heights else 0.0
 
 
-def depth_below_foot(robot: RobotCfg) -> float:
-    """Returns how far what no joint of a robot moves reaches below z = 0 [m]; a robot on its own body reaches far.
-
-    Raises:
-        AssetError: Its model is missing or damaged.
-    """
-    return -(robot.base_height_m + _lowest_fixed(model_path(robot)))
+def body_height(robot: RobotCfg) -> float:
+    """Returns the height of what no joint of a robot moves [m]: an arm's foot, or a body; raises as `model_path`."""
+    return _fixed_height(model_path(robot))
 
 
-_BODY_BELOW_M = 0.1
-"""How far an arm of Panda's size may reach below its foot where it has a stand [m]."""
+_FOOT_M = 0.3
+"""Largest height of the foot of an arm of Panda's size [m]: of 16 robots, it is 0.02 to 0.19 m high, and the bodies of
+OpenArm, YuMi, TIAGo and Baxter are 0.4, 0.57, 0.84 and 1.9 m high."""
 
 
 def stands_on_body(robot: RobotCfg) -> bool:
-    """Returns whether a robot stands on a body of its own, so that a stand has no room for it."""
-    return depth_below_foot(robot) > _BODY_BELOW_M * robot.scale
+    """Returns whether a robot stands on a body of its own, which has no room on a stand for the foot of an arm."""
+    return body_height(robot) > _FOOT_M * robot.scale
 
 
 def drawn_model_path(robot: RobotCfg) -> Path:

@@ -179,8 +179,21 @@ def differences(old: Any, new: Any, *, key: str = "") -> Iterator[tuple[str, str
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         for index, (a, b) in enumerate(zip(old, new, strict=True)):
             yield from differences(a, b, key=f"{key}[{index}]")
+    elif (names := _names(old)) and (others := _names(new)) and names != others:
+        yield f"{key}[].name", _format_value(names), _format_value(others)
     elif old != new or (type(old) is not type(new) and not (_is_number(old) and _is_number(new))):
-        yield key, _format_value(old), _format_value(new)
+        ours, theirs = _format_value(new), _format_value(old)
+        if ours == theirs:  # both are cut before the first difference
+            whole = [json.dumps(value, sort_keys=True, ensure_ascii=False) for value in (old, new)]
+            same = next((index for index, (a, b) in enumerate(zip(*whole, strict=False)) if a != b), 0)
+            theirs, ours = (shorten(f"...{text[max(0, same - 30) :]}", 80) for text in whole)
+        yield key, theirs, ours
+
+
+def _names(value: Any) -> list[Any]:
+    """Returns the names of the entries of a list of mappings; an empty list for any other value."""
+    entries = value if isinstance(value, list) and all(isinstance(item, dict) for item in value) else []
+    return [item["name"] for item in entries] if all("name" in item for item in entries) else []
 
 
 def _is_number(value: Any) -> bool:

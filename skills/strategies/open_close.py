@@ -88,7 +88,7 @@ _CLOSE_FROM = {True: (0.1, 0.2), False: (0.5, 0.9)}
 _CLOSE_FROM_SHARE = (0.4, 0.6)
 """Largest such openings as shares of the range."""
 _LONGEST_PUSH_M = 0.45
-"""Longest way on which an arm pushes a part that turns [m]: in front of a wide open leaf it is too far from the frame.
+"""Longest way on which an arm of Panda's size pushes a part that turns [m]: a wide open leaf is too far off.
 Of 30 doors of 0.9 m, 30 are closed, and 28 with 0.5 m; without it, 2 of 4."""
 _CLOSED = {True: 0.01, False: 0.08}
 """Distance from closed that counts as closed: sliders [m], others [rad]; a part bounces a little off its limit."""
@@ -114,8 +114,8 @@ EDGE_SLIPS = ("side",)
 edge pries its own fingers apart."""
 
 
-def start_range(skill: str, part: Part, asset: ObjectAsset) -> tuple[float, float]:
-    """Returns the least and largest opening at the start, before checking that a hand fits [rad or m from closed]."""
+def start_range(skill: str, part: Part, asset: ObjectAsset, *, scale: float = 1.0) -> tuple[float, float]:
+    """Returns the least and largest opening at the start for a robot of a scale, before a hand is fitted [rad or m]."""
     slides, span = part.kind is PartKind.slider, part.openness.span
     if skill == "close" and (part.moves_little or opens_another(asset.articulation, part)):
         # from fully open: of half of such a way, what counts as closed would be less than a hand is accurate to
@@ -125,7 +125,8 @@ def start_range(skill: str, part: Part, asset: ObjectAsset) -> tuple[float, floa
     clear = _CLEAR_OF_CATCH * closing_reach(part, asset.model)
     if skill == "close":
         shares = zip(_CLOSE_FROM[slides], _CLOSE_FROM_SHARE, strict=True)
-        reached = span if slides else _LONGEST_PUSH_M / max(lever_m(asset.model, part, part.keypoint(SPOT).xyz), 1e-3)
+        lever = lever_m(asset.model, part, part.keypoint(SPOT).xyz)
+        reached = span if slides else scale * _LONGEST_PUSH_M / max(lever, 1e-3)
         low, high = (min(most, share * span, reached) for most, share in shares)
         clicks = [opening for opening in click_openings(asset.articulation, part) if opening > clear]
         if clicks:  # elsewhere it would move by itself before the hand is there

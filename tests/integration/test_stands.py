@@ -84,7 +84,11 @@ def test_a_derived_stand_brings_the_arm_to_the_height_of_the_handle(fridge: Obje
         (["object=room_door"], StandKind.pedestal),
         (["object=room_door", "stand=table"], StandKind.table),
         (["object=room_door", "stand=rail"], StandKind.rail),
-        (["object=room_door", "robot=baxter"], StandKind.table),  # it has a body of its own
+        (["object=room_door", "robot=tiago"], StandKind.table),  # it has a body of its own
+        (["object=room_door", "robot=openarm"], StandKind.table),  # the head of a stand would be where its arms are
+        (["object=room_door", "robot=ur5e"], StandKind.pedestal),
+        (["object=room_door", "robot=aloha"], StandKind.pedestal),
+        (["object=room_door", "robot.base_height_m=0.1"], StandKind.table),
         (["object=room_door", "object.rests_on=back"], StandKind.table),
         (["object=microwave"], StandKind.table),
     ],
@@ -94,6 +98,16 @@ def test_an_object_as_high_as_furniture_gets_a_stand_where_none_is_stated(words:
     assert loaded.cfg.stand.kind is kind
     said = [notice for notice in loaded.notices if "stands on the floor" in notice]
     assert len(said) == (kind is StandKind.pedestal)
+
+
+def test_only_an_experiment_that_places_something_keeps_the_stand_away(tmp_path: Path) -> None:
+    (tmp_path / "experiment").mkdir()
+    region = "{object: room_door, center_m: [0.9, 0.0], half_extent_m: [0, 0]}"
+    for name, content in (("low", "defaults: [override /stand: floor]"), ("region", f"task: {{regions: [{region}]}}")):
+        (tmp_path / "experiment" / f"{name}.yaml").write_text(f"# @package _global_\n{content}\n")
+    for name, kind in (("low", StandKind.floor), ("region", StandKind.table), ("smoke", StandKind.pedestal)):
+        cfg = unlatch.load("object=room_door", "skill=open", f"experiment={name}", config_dirs=(tmp_path,))
+        assert cfg.stand.kind is kind
 
 
 def test_a_urdf_of_full_size_gets_a_stand_as_high_as_its_part_needs(fridge: ObjectAsset) -> None:
@@ -223,7 +237,9 @@ def test_a_robot_with_a_body_of_its_own_has_no_stand() -> None:
     cfg = unlatch.load("open_tall_refrigerator", "robot=baxter", "~skills.0", seed=3)
     with World(cfg.world) as world, BulletCollisionChecker() as checker:
         episode = Episode(cfg, 0, world, checker)
-        with pytest.raises(ConfigError, match=r"stand=pedestal has no room for 'baxter', which reaches 0\.82 m below"):
+        with pytest.raises(
+            ConfigError, match=r"stand=pedestal has no room for 'baxter', which stands on a body .*, 1\.89 m"
+        ):
             episode.reset()
     with pytest.raises(ConfigError, match="stand=pedestal has no room for 'baxter'"):
         check_assets(cfg)  # before a data set has a folder

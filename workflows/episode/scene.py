@@ -19,7 +19,7 @@ from unlatch.objects.procedural.colours import FINISH_OF_COLOUR
 from unlatch.objects.scene_object import ObjectKeypoints, ObjectRegion, SceneObject
 from unlatch.robots.arm_control import Action, ArmAction
 from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
-from unlatch.robots.models import depth_below_foot, drawn_model_path, model_path, stands_on_body
+from unlatch.robots.models import body_height, drawn_model_path, model_path, stands_on_body
 from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import ConfigError, SkillError
 from unlatch.simcore.geometry import Pose
@@ -452,16 +452,15 @@ def build_scene(
 
 
 def check_foot(robot: RobotCfg, stand: StandKind) -> None:
-    """Raises for a robot whose own body reaches far below the feet of its arms: a stand has no room for it.
+    """Raises for a robot that stands on a body of its own: a stand has no room for it.
 
     Raises:
         ConfigError: It does.
     """
     if stands_on_body(robot):
         raise ConfigError(
-            f"stand={stand.value} has no room for '{robot.name}', which reaches {depth_below_foot(robot):.2f} m below "
-            "z = 0: it stands on its own body. Expected an arm whose foot is at z = 0. Use stand=table, or another "
-            "robot.",
+            f"stand={stand.value} has no room for '{robot.name}', which stands on a body of its own, "
+            f"{body_height(robot):.2f} m high. Expected an arm alone. Use stand=table, or another robot.",
             key="stand",
         )
 

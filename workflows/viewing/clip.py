@@ -16,6 +16,7 @@ from unlatch.configs.cameras import read_render_settings, with_cameras
 from unlatch.configs.composition import Request
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.group_files import camera_names, option_names
+from unlatch.configs.named_sensors import split_arm
 from unlatch.configs.schema import EpisodeCfg, Scenery
 from unlatch.simcore.catalogs import AUTO, RENDERERS
 from unlatch.simcore.errors import ConfigError, check_range, unknown_name
@@ -320,7 +321,11 @@ def write_clip(
 def _read_camera(cfg: EpisodeCfg, options: ClipCfg, config_dirs: Sequence[str]) -> CameraCfg:
     """Returns the named camera with the size of the options."""
     own = [sensor.name for sensor in cfg.all_sensors().values() if isinstance(sensor, CameraCfg)]
-    if not config_dirs and options.camera not in {*VIEWS, *own, *option_names("sensor")}:
+    if not config_dirs and not {options.camera, split_arm(options.camera, cfg.robot.arms)[0]} & {
+        *VIEWS,
+        *own,
+        *option_names("sensor"),
+    }:
         known = list(dict.fromkeys([*VIEWS, *own, *camera_names()]))
         raise unknown_name(options.camera, "a known view or camera", where="camera", known=known)
     sizes = {"width": options.width, "height": options.height}

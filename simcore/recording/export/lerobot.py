@@ -266,20 +266,21 @@ class LeRobotExporter(Exporter):
         if (target / tables.CONVENTIONS_FILE).is_file():
             conventions = tables.read_json(target / tables.CONVENTIONS_FILE).get("conventions", {})
             here |= {f"conventions.{key}": text for key, text in layout.convention.items()}
-            there |= {f"conventions.{key}": conventions.get(key) for key in layout.convention}
+            there |= {f"conventions.{key}": text for key, text in conventions.items()}
         columns = [found.keys() - tables.BOOKKEEPING for found in (info.get("features", {}), self.features)]
         theirs, ours = (", ".join(sorted(columns[n] - columns[1 - n])) for n in (0, 1))
         if theirs or ours:
-            images = " Images are those of a render set: render=NAME." if IMAGE in theirs + ours else ""
+            is_of_images = self.source.cfg.render is None and IMAGE in theirs
+            images = " Images are those of a render set: render=NAME." if is_of_images else ""
             raise RecordingError(
-                f"'{target}' has columns that this export lacks: {theirs or 'none'}; this export has columns that it "
-                f"lacks: {ours or 'none'}. Expected the same columns.{images} Export with the options of that set, or "
+                f"The columns of '{target}' are not those of this export. Only there: {theirs or 'none'}; only in this "
+                f"export: {ours or 'none'}. Expected the same columns.{images} Export with the options of that set, or "
                 "choose another out=.",
                 path=str(target),
             )
-        for key in here:
+        for key in here | there:
             if there.get(key) != here.get(key):
-                theirs, ours = (shorten(str(found.get(key)), 160) for found in (there, here))
+                theirs, ours = (shorten(str(found.get(key, "absent")), 160) for found in (there, here))
                 raise RecordingError(
                     f"'{target}' has {key}={theirs}, this export has {ours}. Expected equal values. Choose another "
                     "out=, or export with the conventions in its README.md.",

@@ -7,6 +7,7 @@ import pytest
 
 from tests.integration.distribution import install
 from tests.objects.builders import most_heavy
+from unlatch.configs.cameras import read_render_settings
 from unlatch.configs.dataclass_reader import read_dataclass
 from unlatch.configs.group_files import option_names
 from unlatch.configs.schema import EpisodeCfg
@@ -50,6 +51,39 @@ def test_a_camera_that_is_fitted_to_the_hand_is_on_each_arm():
     assert {sensor.mount.body for sensor in sensors} == {"dual_panda"}
     (alone,) = read("sensors=[wrist]").sensors
     assert (alone.name, alone.mount.body, alone.mount.link) == ("wrist", "franka_panda", "panda_hand")
+
+
+def test_a_camera_on_one_arm_is_named_by_it():
+    sensors = read("sensors=[wrist_right,front]", "sensors.0.width=64", "robot=dual_panda").sensors
+    assert [(sensor.name, sensor.width, sensor.mount.link) for sensor in sensors] == [
+        ("wrist_right", 64, "right_panda_hand"),
+        ("front", 320, None),
+    ]
+    given = ["sensors=[wrist]", "sensors.0.width=64", "images.cameras=[wrist_left]", "images.cameras.0.height=32"]
+    (camera,) = read(*given, "render=true", "robot=dual_panda").images.cameras
+    assert (camera["name"], camera["width"], camera["height"]) == ("wrist_left", 64, 32)
+    (camera,) = read_render_settings(read("robot=dual_panda"), ["wrist_left"]).cameras
+    assert (camera.name, camera.mount.link) == ("wrist_left", "left_panda_hand")
+    for words, message in (
+        (["sensors=[wrist_left]"], r"=wrist_left names no camera of 'franka_panda', .* Expected wrist\."),
+        (
+            ["sensors=[wrist_up]", "robot=dual_panda"],
+            r"whose arms are left, right\. Expected wrist_left or wrist_right\.",
+        ),
+        (["sensors=[imu_left]", "robot=dual_panda"], r"Unknown sensor 'imu_left'\."),
+        (["sensors=[top_left]"], r"Unknown sensor 'top_left'\."),
+    ):
+        with pytest.raises(ConfigError, match=rf"^sensors\[0\].*{message}"):
+            read(*words)
+
+
+def test_an_index_of_a_sensor_is_its_place_in_the_list_that_was_given():
+    sensors = read("sensors=[wrist,front]", "sensors.0.height=32", "sensors.1.width=64", "robot=dual_panda").sensors
+    assert [(sensor.name, sensor.width, sensor.height) for sensor in sensors] == [
+        ("wrist_left", 320, 32),
+        ("wrist_right", 320, 32),
+        ("front", 64, 240),
+    ]
 
 
 def test_an_entry_is_read_into_the_dataclass_of_its_type():

@@ -98,6 +98,21 @@ def test_what_is_no_map_of_json_is_refused(data, message):
         decode_json_object(data, where="x.json")
 
 
+def test_lists_of_other_lengths_differ_by_the_names_of_their_entries():
+    lists = (
+        [{"long": 90 * "x", "name": name} for name in names] for names in (["wrist"], ["wrist_left", "wrist_right"])
+    )
+    assert list(differences(*lists, key="sensors")) == [
+        ("sensors[].name", '["wrist"]', '["wrist_left", "wrist_right"]')
+    ]
+
+
+def test_long_values_differ_by_what_is_about_their_first_difference():
+    ((key, old, new),) = differences({"text": 200 * "x" + "old"}, {"text": 200 * "x" + "new"})
+    assert (key, old, new) == ("text", f'...{30 * "x"}old"', f'...{30 * "x"}new"')
+    assert [key for key, _, _ in differences({"nan": float("nan")}, {"nan": float("nan")})] == ["nan"]
+
+
 def test_differences_name_every_key_with_both_values():
     old = {"seed": 7, "task": {"name": "open", "range": [0, 1]}, "gone": None, "same": 1, "list": [1, 2], "flag": True}
     new = {"seed": 8, "task": {"name": "open", "range": [0, 2]}, "new": "x", "same": 1.0, "list": [1, 2, 3], "flag": 1}

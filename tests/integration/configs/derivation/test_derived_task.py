@@ -120,6 +120,17 @@ def test_a_bail_that_hangs_down_starts_higher_above_the_table(
     assert high - low == pytest.approx(higher_m, abs=1.5e-3)
 
 
+def test_a_small_arm_closes_a_door_from_the_angle_of_a_panda_at_a_door_of_full_size():
+    cfg = ObjectCfg("door", "room_door", instance="0")
+    full, small = (load_object(replace(cfg, size=size), rng=np.random.default_rng(0)) for size in (1.0, 0.5))
+    of_panda, of_small = (
+        start_range("close", asset.articulation.part("door"), asset, scale=scale)
+        for asset, scale in ((full, 1.0), (small, 0.5))
+    )
+    assert of_small == pytest.approx(of_panda, abs=2e-3)
+    assert start_range("close", small.articulation.part("door"), small)[1] > 1.2 * of_panda[1]
+
+
 def test_an_open_part_leaves_the_arm_its_room():
     asset = load_object(DOOR, rng=np.random.default_rng(0))
     (part,) = asset.articulation.parts.values()

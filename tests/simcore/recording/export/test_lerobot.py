@@ -191,14 +191,29 @@ class TestGrowth:
         before = sorted(path.read_bytes() for path in out.rglob("*") if path.is_file())
         for keys, said in (
             ({"action": ActionKind.joint_delta}, "features.action.names"),
-            ({"keypoints": False}, r"has columns that this export lacks: observation.keypoints.*that it lacks: none\."),
+            (
+                {"keypoints": False},
+                r"Only there: observation.keypoints.*; only in this export: none\. Expected the same columns\. Exp",
+            ),
             ({"float_type": FloatType.float64}, "features.action.dtype=float32, this export has float64"),
         ):
             with pytest.raises(RecordingError, match=said):
                 export(data_set, out, **keys)
         assert sorted(path.read_bytes() for path in out.rglob("*") if path.is_file()) == before
         info = out / "meta" / "info.json"
-        info.write_text(info.read_text().replace("v3.0", "v9.9"))
+        whole = json.loads(info.read_text())
+        action, film = whole["features"]["action"], {"dtype": "video", "shape": [8, 8, 3], "names": None}
+        for changed, said in (
+            (
+                {"action": {**action, "info": {"video.codec": "av1"}}},
+                r"features.action.video.codec=av1, .* has absent\.",
+            ),
+            ({"observation.images.front": film}, r"Only there: observation.images.front; .*: none\..* render=NAME\."),
+        ):
+            info.write_text(json.dumps({**whole, "features": {**whole["features"], **changed}}))
+            with pytest.raises(RecordingError, match=said):
+                export(data_set, out)
+        info.write_text(json.dumps({**whole, "codebase_version": "v9.9"}))
         with pytest.raises(FormatVersionError, match=r"has format v9.9"):
             LeRobotSet.open(out)
         with pytest.raises(RecordingError, match="is not a LeRobot set"):
