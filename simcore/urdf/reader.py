@@ -19,7 +19,6 @@ import numpy as np
 from unlatch.simcore.errors import AssetError, close_matches
 from unlatch.simcore.files import home_folder, refuse_placeholder
 from unlatch.simcore.geometry import Pose, matrix_from_rpy
-from unlatch.simcore.urdf.gazebo_colours import take_gazebo_colours
 from unlatch.simcore.urdf.model import (
     ENDLESS,
     SIZE_ATTRIBUTES,
@@ -324,7 +323,10 @@ def read_urdf(path: Path | str, *, packages: bool = True, meshes_anywhere: bool 
     named = [mesh.get("filename", "") for mesh in root.iter("mesh")] if packages else []
     known = mesh_paths(file, named, where=str(file)) if meshes_anywhere else {}
     folder = file.parent if meshes_anywhere else asset_folder(file, named, where=str(file))
-    take_gazebo_colours(root)
+    if root.find("gazebo") is not None:
+        from unlatch.simcore.urdf.gazebo_colours import take_gazebo_colours  # few files have such blocks
+
+        take_gazebo_colours(root)
     # a colour that a link states goes for later links, too
     coloured = [material for material in root.iter("material") if material.find("color") is not None]
     materials = {material.get("name", ""): material for material in (*coloured, *root.findall("material"))}
