@@ -530,7 +530,7 @@ def _derive_pushes(case: _Case) -> list[Strategy]:
         return [("push", replace(setting, keypoint_shifts={SPOT: shift.tolist()}))]
     pushes = _pushes_at(setting, case.push_fit, (*dict.fromkeys(start), _NEARLY_CLOSED * start[0]))
     grasps = _grasp_from_front(case.fit, start, to_closed=True)
-    named = [*_derive_pulls_back(case), *_numbered("push", pushes or [setting])]
+    pulls = _derive_pulls_back(case)
     if pushes:
-        return [*named, *grasps]
-    return [*grasps, *named, *([] if grasps else _derive_drags("close", case))]
+        return [*_numbered("push", pushes), *pulls, *grasps]
+    return [*grasps, *pulls, ("push", setting), *([] if grasps else _derive_drags("close", case))]
