@@ -18,7 +18,6 @@ from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.recording.json_values import plain
 from unlatch.workflows.gym.config import ActionCfg, ObservationCfg, SuccessWhen
-from unlatch.workflows.gym.env import UnlatchEnv
 from unlatch.workflows.policies.catalog import (
     Policy,
     PolicySpaces,
@@ -258,6 +257,8 @@ def make_env_of(cfg: EvaluateCfg) -> UnlatchEnv:
     Raises:
         ConfigError: The policy's spec cannot be read, or it names no checkpoint.
     """
+    from unlatch.workflows.gym.env import UnlatchEnv
+
     chosen = {"success_when": chosen_success_when(cfg), "observation": _chosen_observation(cfg)}
     return UnlatchEnv(cfg=config_as(EnvCfg, cfg, **chosen))
 
