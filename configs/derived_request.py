@@ -128,8 +128,8 @@ def _choose_stand(assets: Iterable[ObjectAsset], robot: RobotCfg, notices: list[
         return []
     if notices is not None:
         notices.append(
-            f"An object {height_m:.2g} m high stands on the floor, and the robot on stand=pedestal. For a table: "
-            "stand=table."
+            f"An object {height_m:.2g} m high stands on the floor, and the robot on stand=pedestal. To put both on a "
+            "table: stand=table."
         )
     return ["stand=pedestal", f"stand.height_m={_PEDESTAL_M}"]
 

@@ -354,9 +354,12 @@ WORKSHOP_FLOOR_Z_M = -0.86
 _PAINTS: tuple[Rgb, ...] = ((0.62, 0.15, 0.13), (0.16, 0.30, 0.45), (0.20, 0.36, 0.30), (0.75, 0.52, 0.12))
 """Colours of painted steel: red, blue, green, yellow."""
 _BENCHES: tuple[Rgb, ...] = ((0.72, 0.56, 0.38), (0.60, 0.44, 0.30))
-_BARE_BRICKS: Rgb = (0.58, 0.33, 0.26)
-_BRICKS: tuple[Rgb, ...] = ((0.84, 0.83, 0.80), _BARE_BRICKS, (0.66, 0.66, 0.65))
-"""Colours of bricks: painted white, red, painted grey."""
+_BRICKS: tuple[tuple[Rgb, Rgb], ...] = (
+    ((0.84, 0.83, 0.80), (0.794, 0.7855, 0.76)),
+    ((0.58, 0.33, 0.26), (0.70, 0.67, 0.62)),
+    ((0.66, 0.66, 0.65), (0.641, 0.641, 0.6325)),
+)
+"""Colours of bricks and of the joints between them: painted white, bare, painted grey."""
 
 
 def build_workshop(room: RoomBuilder) -> Light:
@@ -364,9 +367,7 @@ def build_workshop(room: RoomBuilder) -> Light:
     rng = room.rng
     shell, turned, mirror = _draw_shell(room, WORKSHOP_FLOOR_Z_M, 3.0, niche_y_m=-1.36)
     concrete = picture_file(draw_mottled, rng, (0.55, 0.55, 0.53), contrast=0.10)
-    bricks = draw_one(rng, _BRICKS)
-    # painted walls have painted joints; mortar between bare bricks is light
-    joints: Rgb = (0.70, 0.67, 0.62) if bricks == _BARE_BRICKS else tuple(0.85 * value + 0.08 for value in bricks)  # type: ignore[assignment]
+    bricks, joints = draw_one(rng, _BRICKS)
     wall = picture_file(draw_tiles, rng, bricks, joints, across=4, down=12, shift=True, variety=0.06)
     shell.build(
         room,

@@ -200,7 +200,7 @@ def carry(thing: Body, body: Body, link: str, T_link_thing: Pose) -> None:
             thing.set_root_pose(T_world_link @ T_link_thing)
             last[:] = [T_world_link]
 
-    thing.follow = follow
+    thing.follow, thing.fixed = follow, False
 
 
 def remove_scenery(world: World, name: str) -> None:

@@ -16,7 +16,7 @@ from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
 from unlatch.simcore.sim.bodies import ROOT
 from unlatch.simcore.sim.renderers.renderer import RawImages, RenderRequest
 from unlatch.simcore.sim.renderers.software import SoftwareRenderer
-from unlatch.simcore.sim.visuals.appearance import LinkAppearance, TextureStore, add_panel, add_surface
+from unlatch.simcore.sim.visuals.appearance import LinkAppearance, TextureStore, add_panel, add_surface, carry
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.simcore.sim.visuals.visual_shapes import FINISHES, Light
 from unlatch.simcore.sim.world import World, WorldCfg
@@ -135,6 +135,10 @@ def test_things_at_the_end_of_a_room_cast_shadows(world):
         world.bodies["roof"].set_root_pose(far @ Pose.from_translation((0.0, y, 1.2)))
         anew = SoftwareRenderer().render(world, request(camera)).rgb.astype(int)
         np.testing.assert_array_equal(look(world, camera), anew)
+    # what a body carries moves with it, so it casts none there
+    carry(world.bodies["roof"], ball, ROOT, Pose.identity())
+    carried = SoftwareRenderer().render(world, request(camera)).rgb.astype(int)
+    assert carried[32, 32, 0] > roofed[32, 32, 0] + 30
 
 
 def test_a_wall_at_a_grazing_angle_darkens_without_a_pattern(world):
