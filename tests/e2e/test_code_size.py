@@ -69,7 +69,6 @@ SIDE_PRODUCTS = (
     "unlatch.workflows.runs.earlier_code",
     "unlatch.workflows.runs.step_progress",
     "unlatch.workflows.runs.sweep",
-    "unlatch.workflows.runs.traceback_frames",
     "unlatch.workflows.studio.",
     "unlatch.workflows.viewing.",
 )
