@@ -314,8 +314,6 @@ class DistractorView(AttributeView):
                     body.set_root_pose(item.T_world)
 
 
-Array = np.ndarray
-
 CONTENTS = "contents"
 """Beginning of the names of bodies."""
 _FOOD = ("apple", "bowl", "can", "cup", "plate", "water_bottle")
