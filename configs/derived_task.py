@@ -27,8 +27,7 @@ from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.skills.catalog import DERIVABLE_SKILLS, SKILLS, derivable_skill
 from unlatch.skills.config import HoldCfg, HomeCfg, SkillCfg, StrategyCfg, part_acted_on
 from unlatch.skills.grasping import needs_turns
-from unlatch.skills.hold import hold_setting
-from unlatch.skills.hold_pressed import arms_side_by_side
+from unlatch.skills.hold import arms_side_by_side, hold_setting
 from unlatch.skills.layout_search import LayoutSearchCfg
 from unlatch.skills.mechanism_steps import is_sprung, move_by_skill, opened_by, steps_before
 from unlatch.skills.strategies.hand_fit import HandFit

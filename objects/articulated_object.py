@@ -105,7 +105,7 @@ class ObjectAsset:
         Raises:
             AssetError: The object has no such part.
         """
-        from unlatch.objects.held_explanation import explain_held
+        from unlatch.objects.mechanism_problems import explain_held
 
         articulation = self.articulation
         return explain_held(

@@ -20,7 +20,7 @@ SKILLS = Catalog(
             ),
             "hold": ("hold:Hold", "hold a handle of an object while another arm moves a part of it"),
             "hold_pressed": (
-                "hold_pressed:HoldPressed",
+                "hold:HoldPressed",
                 "keep a button pressed while another arm moves the part that it frees",
             ),
             "home": ("home:Home", "move an arm to its home, with what it holds"),

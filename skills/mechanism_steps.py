@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from unlatch.objects.annotation import Articulation, Part
 from unlatch.objects.articulated_object import ObjectAsset
-from unlatch.objects.held_explanation import coupled_joints
+from unlatch.objects.mechanism_problems import coupled_joints
 from unlatch.objects.mechanisms import (
     Condition,
     Detent,

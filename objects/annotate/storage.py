@@ -12,7 +12,7 @@ import numpy as np
 from unlatch.objects.annotate.source import read_model, with_freed_joints, without_empty_colliders
 from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, FramedVector, Part, PartKind
 from unlatch.objects.annotation_reader import read_articulation
-from unlatch.objects.held_explanation import coupled_joints
+from unlatch.objects.mechanism_problems import coupled_joints
 from unlatch.objects.mechanisms import Mimic
 from unlatch.objects.turned_object import scaled_model
 from unlatch.objects.validation import articulation_problems, raise_problems

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pybullet as p
@@ -15,9 +15,11 @@ from unlatch.simcore.errors import WorldError
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.core import Acts
 from unlatch.simcore.sim.impedance import MAX_DAMPING_RATIO, ImpedanceServo
-from unlatch.simcore.sim.joint_gates import JointGates
 from unlatch.simcore.sim.joint_mechanisms import ClosedStop
 from unlatch.simcore.sim.world import World
+
+if TYPE_CHECKING:
+    from unlatch.simcore.sim.joint_gates import JointGates  # few objects have gates
 
 
 class DriveMode(Enum):

@@ -8,7 +8,7 @@ from benchmarks.code_size import Loaded, run_episode
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
-MOST_MODULES, MOST_LINES = 155, 37_150
+MOST_MODULES, MOST_LINES = 154, 36_980
 """Of our own modules. The aims are 220 and 28,000; what has come down does not go up again, except for what makes
 episodes better: a part is led until it has arrived, and a record is computed at its end (500 lines); short arms
 take fine steps, and weak grips are named (150 lines); shapes of robots are kept in the cache (60 lines),
@@ -61,7 +61,7 @@ SIDE_PRODUCTS = (
     "unlatch.workflows.episode.layout_search.",
     "unlatch.workflows.episode.randomization",
     "unlatch.workflows.episode.recovery",
-    "unlatch.workflows.episode.contents",
+    "unlatch.workflows.episode.distractors",
     "unlatch.workflows.episode.room_parts",
     "unlatch.workflows.episode.stand_looks",
     "unlatch.workflows.hub",
@@ -69,7 +69,6 @@ SIDE_PRODUCTS = (
     "unlatch.workflows.runs.earlier_code",
     "unlatch.workflows.runs.step_progress",
     "unlatch.workflows.runs.sweep",
-    "unlatch.workflows.runs.traceback_frames",
     "unlatch.workflows.studio.",
     "unlatch.workflows.viewing.",
 )

@@ -7,8 +7,7 @@ import unlatch
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.sim.collision import BulletCollisionChecker
 from unlatch.simcore.sim.world import World
-from unlatch.workflows.episode.contents import read_contents
-from unlatch.workflows.episode.distractors import DISTRACTOR_CLASS
+from unlatch.workflows.episode.distractors import DISTRACTOR_CLASS, read_contents
 from unlatch.workflows.episode.episode import Episode
 from unlatch.workflows.runs.loading import load_config
 from unlatch.workflows.runs.schema import CollectCfg

@@ -3,8 +3,7 @@
 import pytest
 
 from unlatch.objects.annotation_reader import MappingReader, articulation_from_dict, read_mechanism
-from unlatch.objects.held_explanation import explain_held
-from unlatch.objects.mechanism_problems import mechanism_problems
+from unlatch.objects.mechanism_problems import explain_held, mechanism_problems
 from unlatch.objects.mechanisms import (
     Condition,
     Measure,

@@ -185,7 +185,7 @@ def _describe_pace(run: RunTime, runs: Sequence[RunTime]) -> str:
 
 def _describe_first(code: str, data_set: DataSet, statistics: RunStatistics, *, debug: bool) -> Iterator[str]:
     """Yields why the first attempt with a failure code failed, and the command that shows it."""
-    from unlatch.workflows.runs.traceback_frames import frames_to_show
+    from unlatch.workflows.runs.earlier_code import frames_to_show
     from unlatch.workflows.viewing.episode_files import plan_command
 
     number = statistics.first[code]

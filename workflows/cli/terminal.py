@@ -303,7 +303,7 @@ def _print_error(exc: UnlatchError, *, debug: bool) -> int:
 def _user_frames(exc: BaseException) -> list[str]:
     """Returns lines with the last frames of an exception in the code of a user."""
     # imported here: commands that need no run start quickly
-    from unlatch.workflows.runs.traceback_frames import user_frames_of_plugins
+    from unlatch.workflows.runs.earlier_code import user_frames_of_plugins
 
     return user_frames_of_plugins("".join(traceback.format_exception(exc)))
 

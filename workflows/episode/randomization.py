@@ -22,13 +22,17 @@ from unlatch.simcore.sim.body_views import ArticulationView, PoseEstimateView, R
 from unlatch.simcore.sim.core import MAX_LATE_STEPS
 from unlatch.simcore.sim.visuals.appearance import TextureStore
 from unlatch.tasks.layout import TABLE
-from unlatch.workflows.episode.contents import CONTENTS, Content, draw_contents, read_contents, show_contents
 from unlatch.workflows.episode.distractors import (
+    CONTENTS,
     DISTRACTORS,
+    Content,
     Distractor,
     DistractorView,
     FreeTable,
+    draw_contents,
+    read_contents,
     read_distractors,
+    show_contents,
     show_distractors,
 )
 from unlatch.workflows.episode.scene import EpisodeScene

@@ -10,9 +10,8 @@ from typing import Annotated, Any
 from unlatch.simcore.catalogs import RENDERERS, SOFTWARE
 from unlatch.simcore.errors import ConfigError, unknown_name
 from unlatch.simcore.ranges import Count, Range, Ranged, check_ranges
-from unlatch.simcore.recording.export.config import ExportCfg, RotationForm, StateKind
+from unlatch.simcore.recording.export.config import ColumnsCfg, ExportCfg
 from unlatch.simcore.recording.json_values import plain
-from unlatch.simcore.recording.modality import PointSource, PointSurface
 from unlatch.simcore.state import Rendering
 
 
@@ -77,7 +76,7 @@ class ActionCfg(Ranged, where="action"):
 
 
 @dataclass
-class ObservationCfg:
+class ObservationCfg(ColumnsCfg):
     """The observation space: a map from record keys to arrays."""
 
     keys: list[str] = field(
@@ -105,26 +104,6 @@ class ObservationCfg:
     """Whether the columns of an export are observed too, as `unlatch export` makes them: `observation.state`,
     `observation.environment_state` and `observation.keypoints`, and with `images=[rgb]` `observation.images.<name>`.
     `keys` may then be empty."""
-    state: list[StateKind] = field(default_factory=lambda: [StateKind.joint_position, StateKind.gripper])
-    """Values in `observation.state`, as in the export on which a policy was trained."""
-    rotation: RotationForm | None = None
-    """Form of orientations in `observation.state`, as in that export; null: `quat_xyzw`."""
-    objects: bool = True
-    """Whether `observation.environment_state` is one of the columns."""
-    keypoints: bool = True
-    """Whether `observation.keypoints` is one of the columns."""
-    point_cloud: int = 0
-    """Number of points of `observation.point_cloud`, one of the columns; 0: none."""
-    point_cloud_source: PointSource = PointSource.geometry
-    """Whether the points lie on the whole surface (`geometry`), or where the cameras among the `sensors` see the object
-    (`camera`); `both` has the latter as `observation.point_cloud_camera`, too."""
-    point_cloud_cameras: list[str] | None = None
-    """Cameras that give points; null: all."""
-    point_cloud_surface: PointSurface = PointSurface.visual
-    """Shapes on whose surface the points from geometry are drawn."""
-    point_cloud_part_share: float | None = None
-    """Share of the points from geometry that lie on the part that is acted on, such as 0.5; null: the density is the
-    same on all links, so that a small handle of a large object has few points."""
 
     def __post_init__(self) -> None:
         self._check_images()

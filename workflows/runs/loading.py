@@ -157,7 +157,7 @@ def load_config(
             item.root = str(user_path(item.root).absolute())
     find_info_files(cfg)
     if cfg.randomization.contents.most and any("randomization.contents" in text for text in overrides):
-        from unlatch.workflows.episode.contents import find_empty  # few command lines ask for contents
+        from unlatch.workflows.episode.distractors import find_empty  # few command lines ask for contents
 
         notices += find_empty(cfg)
     return LoadedConfig(cfg, OmegaConf.create(values) if resolve else composed, notices, list(overrides))

@@ -13,7 +13,7 @@ import numpy as np
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.skills.commands import Phase
-from unlatch.workflows.runs.traceback_frames import frames_to_show
+from unlatch.workflows.runs.earlier_code import frames_to_show
 
 
 @dataclass(frozen=True)

@@ -104,8 +104,36 @@ _OF_TASK = (
 _CLOUD_NUMBERS = "x, y, z [m] in the base frame of the arm, then 1 on the part that is acted on and 0 elsewhere"
 
 
+@dataclass(kw_only=True)
+class ColumnsCfg:
+    """Which values the columns of an export have; an environment observes the same columns."""
+
+    state: list[StateKind] = field(default_factory=lambda: [StateKind.joint_position, StateKind.gripper])
+    """Contents of `observation.state` in this order, for each arm."""
+    rotation: RotationForm | None = None
+    """Form of orientations; null: `quat_xyzw`, for changes in actions `rotvec`."""
+    objects: bool = True
+    """Whether `observation.environment_state`, poses of objects and positions of the parts that are acted on, is one of
+    the columns."""
+    keypoints: bool = True
+    """Whether `observation.keypoints`, those of the parts that are acted on, is one of the columns."""
+    point_cloud: Annotated[int, Range(0, 100_000)] = 0  # largest number of points of a point cloud
+    """Number of points of the object that is acted on, as `observation.point_cloud`; 0: none."""
+    point_cloud_source: PointSource = PointSource.geometry
+    """Whether the points lie on the whole surface (`geometry`), or where cameras see the object (`camera`): those of
+    the set `render` in an export, those among the `sensors` in an environment. `both` has the latter as
+    `observation.point_cloud_camera`, too."""
+    point_cloud_cameras: list[str] | None = None
+    """Cameras that give points; null: all."""
+    point_cloud_surface: PointSurface = PointSurface.visual
+    """Shapes on whose surface the points from geometry are drawn."""
+    point_cloud_part_share: Fraction | None = None
+    """Share of the points from geometry that lie on the part that is acted on, such as 0.5; null: the density is the
+    same on all links, so that a small handle of a large object has few points."""
+
+
 @dataclass
-class ExportCfg:
+class ExportCfg(ColumnsCfg):
     """Options of every format; a format's own dataclass extends it."""
 
     all: bool = False
@@ -121,26 +149,6 @@ class ExportCfg:
     differ only in records that have `labels.`."""
     delta_from: DeltaFrom = DeltaFrom.target
     """Reference of `joint_delta` and `ee_delta`."""
-    rotation: RotationForm | None = None
-    """Format of orientations; null: `quat_xyzw`, for changes `rotvec`."""
-    state: list[StateKind] = field(default_factory=lambda: [StateKind.joint_position, StateKind.gripper])
-    """Contents of `observation.state` in this order, for each arm."""
-    objects: bool = True
-    """Whether poses of objects and positions of the parts that are acted on are exported."""
-    keypoints: bool = True
-    """Whether keypoints of the parts that are acted on are exported."""
-    point_cloud: Annotated[int, Range(0, 100_000)] = 0  # largest number of points of a point cloud
-    """Number of points of the object that is acted on, as `observation.point_cloud`; 0: none."""
-    point_cloud_source: PointSource = PointSource.geometry
-    """Whether the points lie on the whole surface (`geometry`), or where the cameras of the set `render` see the object
-    (`camera`); `both` has the latter as `observation.point_cloud_camera`, too."""
-    point_cloud_cameras: list[str] | None = None
-    """Cameras that give points; null: all."""
-    point_cloud_surface: PointSurface = PointSurface.visual
-    """Shapes on whose surface the points from geometry are drawn."""
-    point_cloud_part_share: Fraction | None = None
-    """Share of the points from geometry that lie on the part that is acted on, such as 0.5; null: the density is the
-    same on all links, so that a small handle of a large object has few points."""
     render: str | None = None
     """Name of the render set whose colour images are exported, and whose depth gives points by camera; null: none."""
     cameras: list[str] | None = None

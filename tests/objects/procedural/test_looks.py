@@ -15,7 +15,7 @@ from unlatch.objects.procedural.dressing import coplanar_faces, dress
 from unlatch.objects.procedural.item_looks import LOOKS, draw_look
 from unlatch.objects.procedural.links import LinkBuilder
 from unlatch.objects.procedural.prints import Print
-from unlatch.objects.procedural.round_surfaces import round_surfaces
+from unlatch.objects.procedural.textured_files import round_surfaces
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.rng import stream
 from unlatch.simcore.urdf.model import Shape, ShapeKind

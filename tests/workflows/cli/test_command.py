@@ -50,7 +50,7 @@ def test_a_bug_in_the_code_of_a_user_is_shown_with_file_and_line(tmp_path, capsy
 def test_a_bug_of_unlatch_is_raised(monkeypatch):
     # this test file is no part of Python or Unlatch: without its frames, none is of a user
     places = {"unlatch": [Path("/")]}
-    monkeypatch.setattr("unlatch.workflows.runs.traceback_frames.find_places", lambda name: places.get(name, []))
+    monkeypatch.setattr("unlatch.workflows.runs.earlier_code.find_places", lambda name: places.get(name, []))
     with pytest.raises(ZeroDivisionError):
         main_that(lambda: 1 / 0)([])
 

@@ -190,6 +190,7 @@ def test_render_gives_a_picture(make):
         (["action.mode=torque"], "torque"),
         (["observation.state=[gripper,geometri]"], "[1]='geometri' is unknown. Did you mean 'geometry'?"),
         (["action.max_joint_delta_rad=-1"], "out of range"),
+        (["observation.point_cloud=-1"], "observation.point_cloud=-1 is out of range"),
         (["actoin.mode=ee_delta"], "actoin"),
     ],
 )

@@ -14,9 +14,14 @@ import pytest
 from tests.workflows.builders import episode
 from unlatch.workflows.policies.catalog import policy_module
 from unlatch.workflows.runs.code_versions import MADE_WITH, CodeVersions
-from unlatch.workflows.runs.earlier_code import changes_since, describe_mixed_code
+from unlatch.workflows.runs.earlier_code import (
+    changes_since,
+    describe_mixed_code,
+    frames_to_show,
+    library_folders,
+    user_frames,
+)
 from unlatch.workflows.runs.progress import RUNS, RunTime, read_run_times
-from unlatch.workflows.runs.traceback_frames import frames_to_show, library_folders, user_frames
 
 CONFIG = {"skills": [{"name": "press"}], "object": {"category": "toaster"}}
 
@@ -219,7 +224,7 @@ def test_the_last_three_frames_of_the_user_are_shown_and_not_those_of_python(tmp
 
 
 def test_an_installed_package_counts_only_if_it_is_a_plugin(tmp_path, monkeypatch):
-    monkeypatch.setattr("unlatch.workflows.runs.traceback_frames.library_folders", lambda: [tmp_path, Path(__file__)])
+    monkeypatch.setattr("unlatch.workflows.runs.earlier_code.library_folders", lambda: [tmp_path, Path(__file__)])
     package = tmp_path / "some_plugin_of_mine"
     package.mkdir()
     (package / "__init__.py").write_text("")
