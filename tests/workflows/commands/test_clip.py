@@ -16,6 +16,7 @@ from unlatch import command_table
 from unlatch.configs.schema import Scenery
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.sim.visuals.pictures import project_points
 from unlatch.workflows.runs.recorded_config import config_of
 from unlatch.workflows.viewing.best_view import choose_view, find_acted_part
 from unlatch.workflows.viewing.clip import frame_numbers
@@ -122,6 +123,19 @@ def test_a_drawer_is_seen_from_before_its_front_and_from_above(data_set, whole_r
     to_eye = to_eye / np.linalg.norm(to_eye)
     assert 0.05 < to_eye @ normal < 0.98  # neither from behind nor along the motion, which would then not be seen
     assert to_eye[2] > 0.2
+
+
+@pytest.mark.slow
+def test_the_whole_hand_is_in_the_close_view_all_the_time(data_set):
+    with open_record(config_of(data_set), data_set.read(0)) as shown:
+        view = choose_view(shown, whole_robot=False, aspect=4 / 3)
+        (arm,) = shown.episode.scene.robot.arms.values()
+        for frame in range(0, shown.record.n_actions, 5):
+            shown.show(frame)
+            low, high = shown.episode.scene.robot.body.link_aabb(arm.cfg.ee_link)
+            corners = np.array([np.where(pick, high, low) for pick in np.ndindex(2, 2, 2)])
+            pixels = project_points(view, corners, width=96, height=72)
+            assert np.all((pixels > 0) & (pixels < (96, 72))), frame
 
 
 @pytest.mark.slow
