@@ -57,7 +57,10 @@ METALS: tuple[Colour, ...] = (CHROME, (0.66, 0.67, 0.69, 1.0), (0.16, 0.16, 0.17
 BOTTLES = palette("32 52 36", "46 28 14", "72 84 88", "90 90 88", "84 42 16", "55 14 16")
 """Colours of bottles and jars: green and brown glass, clear, milk, juice, jam."""
 
-CLEAR: dict[Colour, float] = {SHELF: 0.6, TURNTABLE: 0.6, LID_GLASS: 0.4}
+PANES = palette("66 82 90", "74 86 88")
+"""Colours of the glass of windows."""
+
+CLEAR: dict[Colour, float] = {SHELF: 0.6, TURNTABLE: 0.6, LID_GLASS: 0.4, **dict.fromkeys(PANES, 0.4)}
 """How much of what is drawn in these colours covers what is behind it, 0 to 1."""
 
 FINISH_OF_COLOUR: dict[Colour, Finish] = {
