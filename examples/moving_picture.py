@@ -41,8 +41,8 @@ THINGS = (
     *("randomization.contents.least=1", "randomization.contents.most=3"),
 )
 """Everyday things on the table that are in no one's way, in drawers and behind doors."""
-COLUMNS, TILE_PX, CAPTION_PX = 3, (256, 216), 42
-LETTERS, FONT_PX = 28, 17
+COLUMNS, TILE_PX, CAPTION_PX = 3, (256, 216), 54
+LETTERS, FONT_PX = 21, 22
 """Longest line of a caption, and its size: still readable where a phone shows the picture 400 pixels wide."""
 FRAMES, LAST_FRAMES, FRAME_MS = 66, 8, 90
 MARGIN = 1.04
