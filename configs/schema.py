@@ -74,7 +74,7 @@ class Scenery(Enum):
     office = "office"
     """The table is a desk."""
     random = "random"
-    """One of the rooms, drawn for every episode."""
+    """A kitchen, a workshop or an office, drawn for every episode."""
 
 
 @dataclass

@@ -15,6 +15,7 @@ import sys
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from textwrap import wrap
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
@@ -40,7 +41,9 @@ THINGS = (
     *("randomization.contents.least=1", "randomization.contents.most=3"),
 )
 """Everyday things on the table that are in no one's way, in drawers and behind doors."""
-COLUMNS, TILE_PX, CAPTION_PX = 3, (256, 216), 20
+COLUMNS, TILE_PX, CAPTION_PX = 3, (256, 216), 54
+LETTERS, FONT_PX = 21, 22
+"""Longest line of a caption, and its size: still readable where a phone shows the picture 400 pixels wide."""
 FRAMES, LAST_FRAMES, FRAME_MS = 66, 8, 90
 MARGIN = 1.04
 WHITE, INK = (255, 255, 255), (40, 48, 56)
@@ -146,8 +149,9 @@ def captioned(shown: RecordedWorld, view: LookAtCamera, text: str) -> Image.Imag
     picture = take_picture(shown.world, view, width=TILE_PX[0], height=TILE_PX[1])
     tile = Image.new("RGB", (TILE_PX[0], TILE_PX[1] + CAPTION_PX), WHITE)
     tile.paste(Image.fromarray(picture), (0, 0))
-    place = (TILE_PX[0] / 2, TILE_PX[1] + CAPTION_PX / 2)
-    ImageDraw.Draw(tile).text(place, text, fill=INK, anchor="mm", font=ImageFont.load_default(size=12))
+    place, lines = (TILE_PX[0] / 2, TILE_PX[1] + CAPTION_PX / 2), "\n".join(wrap(text, LETTERS))
+    font = ImageFont.load_default(size=FONT_PX)
+    ImageDraw.Draw(tile).text(place, lines, fill=INK, anchor="mm", align="center", spacing=1, font=font)
     return tile
 
 

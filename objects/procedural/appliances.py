@@ -24,9 +24,11 @@ from unlatch.objects.procedural.colours import (
     GLASS,
     HANDLE_COLOURS,
     LINING,
+    MICROWAVE_GLASS,
     PAINTS,
     RUBBER,
     SHELF,
+    TURNTABLE,
     WHITE,
     WIRE,
     TextureKind,
@@ -69,7 +71,6 @@ _MICROWAVE = {
     "handle": bar(length=lambda p: (0.15, min(0.22, p.height_m - 0.06)), thickness=(0.012, 0.022), kind=FlushBar),
     "_away": derived(lambda p: 1.0 if p.hinge_side == "left" else -1.0),  # y from the hinge to the free edge
 }
-_MICROWAVE_GLASS: Colour = (0.05, 0.06, 0.07, 1.0)
 _MICROWAVE_INSIDE: Colour = (0.85, 0.85, 0.82, 1.0)
 _MICROWAVE_DARK: Colour = (0.09, 0.09, 0.10, 1.0)
 _MICROWAVE_DISPLAY: Colour = (0.10, 0.55, 0.45, 1.0)
@@ -111,7 +112,7 @@ def _add_microwave_body(body: LinkBuilder, p: Drawn) -> None:
     }
     body.visual.boxes(_MICROWAVE_INSIDE, lining)
     middle, radius = ((a0 + x1) / 2, (b0 + b1) / 2, w + 0.006), 0.42 * min(b1 - b0, x1 - a0)
-    body.visual.cylinder("turntable", middle, axis="z", radius=radius, length=0.006, rgba=(0.70, 0.78, 0.80, 1.0))
+    body.visual.cylinder("turntable", middle, axis="z", radius=radius, length=0.006, rgba=TURNTABLE)
     _add_microwave_controls(body, p)
 
 
@@ -137,7 +138,7 @@ def _add_microwave_controls(body: LinkBuilder, p: Drawn) -> None:
 def _add_microwave_window(panel: PanelBuilder, p: Drawn, door: Door) -> None:
     away, width, half, t = p._away, door.span[1], door.half, p.door_thickness_m
     low, high = (away * 0.035, -half + 0.045, t), (width - away * 0.075, half - 0.045, t + 0.001)
-    panel.visual.box("window", low, high, rgba=_MICROWAVE_GLASS)
+    panel.visual.box("window", low, high, rgba=MICROWAVE_GLASS)
     low, high = (away * 0.03, -half + 0.03, -0.001), (width - away * 0.03, half - 0.03, 0.0)
     panel.visual.box("seal", low, high, rgba=_MICROWAVE_DARK)
 

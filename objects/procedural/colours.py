@@ -16,6 +16,9 @@ DARK: Colour = (0.15, 0.15, 0.16, 1.0)
 RUBBER: Colour = (0.17, 0.17, 0.18, 1.0)
 GLASS: Colour = (0.07, 0.08, 0.09, 1.0)
 SHELF: Colour = (0.74, 0.83, 0.85, 1.0)
+TURNTABLE: Colour = (0.70, 0.78, 0.80, 1.0)
+LID_GLASS: Colour = (0.70, 0.79, 0.82, 1.0)
+MICROWAVE_GLASS: Colour = (0.05, 0.06, 0.07, 1.0)
 WIRE: Colour = (0.60, 0.61, 0.63, 1.0)
 CHROME: Colour = (0.80, 0.81, 0.83, 1.0)
 BRASS: Colour = (0.86, 0.72, 0.42, 1.0)
@@ -54,6 +57,12 @@ METALS: tuple[Colour, ...] = (CHROME, (0.66, 0.67, 0.69, 1.0), (0.16, 0.16, 0.17
 BOTTLES = palette("32 52 36", "46 28 14", "72 84 88", "90 90 88", "84 42 16", "55 14 16")
 """Colours of bottles and jars: green and brown glass, clear, milk, juice, jam."""
 
+PANES = palette("66 82 90", "74 86 88")
+"""Colours of the glass of windows."""
+
+CLEAR: dict[Colour, float] = {SHELF: 0.6, TURNTABLE: 0.6, LID_GLASS: 0.4, **dict.fromkeys(PANES, 0.4)}
+"""How much of what is drawn in these colours covers what is behind it, 0 to 1."""
+
 FINISH_OF_COLOUR: dict[Colour, Finish] = {
     **dict.fromkeys((colour for pair in WOODS for colour in pair), FINISHES["painted_wood"]),
     **dict.fromkeys(PLASTICS, FINISHES["plastic"]),
@@ -61,7 +70,7 @@ FINISH_OF_COLOUR: dict[Colour, Finish] = {
     **dict.fromkeys((*BODY_COLOURS, *APPLIANCES, LINING), FINISHES["enamel"]),
     **dict.fromkeys((*METALS, *HANDLE_COLOURS, CHROME, WIRE, BRASS), FINISHES["chrome"]),
     **dict.fromkeys(((0.12, 0.12, 0.13, 1.0), (0.16, 0.16, 0.17, 1.0), DARK, MARK), FINISHES["plastic"]),
-    **dict.fromkeys((GLASS, SHELF, *BOTTLES), FINISHES["glass"]),
+    **dict.fromkeys((GLASS, MICROWAVE_GLASS, *CLEAR, *BOTTLES), FINISHES["glass"]),
     RUBBER: FINISHES["rubber"],
     DISPLAY: FINISHES["lamp"],
 }

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 
 from unlatch.objects.procedural.assembly import GeneratedObject
-from unlatch.objects.procedural.colours import DARK, FINISH_OF_COLOUR, GLASS, RUBBER, TextureKind
+from unlatch.objects.procedural.colours import CLEAR, DARK, FINISH_OF_COLOUR, GLASS, LID_GLASS, RUBBER, TextureKind
+from unlatch.objects.procedural.dish_looks import draw_toast
 from unlatch.objects.procedural.looks import INK, STEEL, WHITE, Piece, draw_colour, ink_on, vary
-from unlatch.objects.procedural.mesh_makers import bevelled_box, circle, lathe, slab
+from unlatch.objects.procedural.mesh_makers import bevelled_box, circle, lathe, rounded, slab
 from unlatch.objects.procedural.package_looks import BOTTLED, wrap_label
 from unlatch.objects.procedural.parameters import Colour, draw_one
 from unlatch.objects.procedural.prints import Print, draw_brand, draw_panel, draw_plate
@@ -35,9 +37,15 @@ _LEAST_M, _BEVEL_SHARE, _BEVEL_M = 0.006, 0.1, (0.0008, 0.0025)
 _APART_M = 2.5e-4
 """Distance between two drawn faces of different colours in one plane [m]."""
 _FLAT_M = 1e-5
+_NEAR_M = 0.004
+"""Sides of two links that are closer when everything is closed leave a gap about as narrow as a pixel [m]."""
 _OVERLAP_M = 1e-3
 """Faces that overlap by less along an axis are not seen to flicker [m]."""
 _SETTLED_AFTER = 6
+_LOAF_M, _CRUST_M, _BREAD = 0.085, 0.002, (0.86, 0.66, 0.40)
+"""Height of a slice of bread, whose upper part is seen, and of its crust [m]; the colour of its crumb."""
+_ACROSS = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+"""Rotation (3, 3) of a slice that is drawn with its faces to x, so that they look to y."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +60,9 @@ class Dressing:
     """The drawn colour of each colour."""
     finishes: dict[Colour, Finish]
     """How a colour without a texture reflects light."""
-    bevels: dict[tuple[str, str], float]
-    """How far the edges of a box are bevelled, by link and name of the box; other edges are sharp [m]."""
+    bevels: dict[tuple[str, str], Array]
+    """How far the edges at both ends of each axis of a box are bevelled, (2, 3), by link and name of the box; other
+    edges are sharp [m]."""
 
 
 def dress(made: GeneratedObject, rng: np.random.Generator) -> Dressing:
@@ -65,6 +74,8 @@ def dress(made: GeneratedObject, rng: np.random.Generator) -> Dressing:
         displays = [shape for shape in found if _is_display(shape)]
         pieces[name] += [_draw_display(shape, rng) for shape in displays]
         shapes[name] = [shape for shape in found if not _is_display(shape)]
+        shapes[name], details = _draw_details(shapes[name], rng)
+        pieces[name] += details
     front = _Front(model, shapes)
     if category in _PLATED:
         _add_plate(front, pieces, rng)
@@ -84,7 +95,31 @@ def dress(made: GeneratedObject, rng: np.random.Generator) -> Dressing:
         pieces[name] += [_draw_wrapped(label, colours, rng) for label in labels]
         if labels:
             shapes[name] = [shape for shape in found if shape.name not in _ON_LABELS]
-    return Dressing(shapes, pieces, colours, {c: FINISH_OF_COLOUR.get(c, Finish()) for c in seen}, _find_bevels(shapes))
+    return Dressing(
+        shapes, pieces, colours, {c: FINISH_OF_COLOUR.get(c, Finish()) for c in seen}, _find_bevels(model, shapes)
+    )
+
+
+def _draw_details(shapes: list[Shape], rng: np.random.Generator) -> tuple[list[Shape], list[Piece]]:
+    """Returns shapes without slices of bread and the discs of glass lids, and these as they look."""
+    kept, pieces = [], []
+    is_glass = any(shape.rgba == LID_GLASS for shape in shapes)
+    for shape in shapes:
+        if shape.name.startswith("slice_"):
+            low, high = primitive_bounds(shape)
+            (wide, thick, _), (x, y, _) = high - low, 0.5 * (low + high)
+            loaf = SimpleNamespace(width_m=wide, height_m=_LOAF_M, thickness_m=thick)
+            at = Pose(_ACROSS, np.array([x, y, high[2] + _CRUST_M - _LOAF_M]))
+            pieces += [replace(piece, surface=piece.surface.moved(at)) for piece in draw_toast(loaf, _BREAD, rng)]
+        elif shape.name == "disc" and is_glass:
+            kept.append(replace(shape, rgba=LID_GLASS))
+            (radius, length), inner = shape.size, 0.93 * shape.size[0]
+            rim = [(inner, -0.5 * length), (radius, -0.5 * length), (radius, 0.5 * length + _APART_M)]
+            ring = rounded([*rim, (inner, 0.5 * length + _APART_M)], 0.3 * length, 3)
+            pieces.append(Piece(lathe(ring, sides=40).moved(shape.T_link_shape), STEEL, "chrome"))
+        elif not shape.name.startswith("crust_"):
+            kept.append(shape)
+    return kept, pieces
 
 
 def _draw_wrapped(shape: Shape, colours: dict[Colour, Colour], rng: np.random.Generator) -> Piece:
@@ -108,24 +143,46 @@ def _vary_colour(colour: Colour, texture: TextureKind | None, rng: np.random.Gen
     if colour in (DARK, GLASS, RUBBER):
         return colour
     red, green, blue = (round(value, 4) for value in rgb)
-    return (red, green, blue, colour[3])
+    return (red, green, blue, CLEAR.get(colour, colour[3]))
 
 
-def _find_bevels(shapes: dict[str, list[Shape]]) -> dict[tuple[str, str], float]:
-    """Returns the bevels of boxes that stand apart from other boxes of their colour: boards that meet stay sharp."""
+def _find_bevels(model: UrdfModel, shapes: dict[str, list[Shape]]) -> dict[tuple[str, str], Array]:
+    """Returns the bevels of boxes that stand apart from other boxes of their colour: boards that meet stay sharp.
+
+    So does a side that another link nearly touches: a groove that is narrower than a pixel would be a dashed line.
+    """
     found = {}
-    for link, own in shapes.items():
-        boxes = [shape for shape in own if shape.kind is ShapeKind.box]
-        if not boxes:
-            continue
-        bounds = np.array([primitive_bounds(shape) for shape in boxes])  # (N, 2, 3)
-        beside = bounds[:, None, 0] <= bounds[None, :, 1] + _FLAT_M
+    links = {link: [shape for shape in own if shape.kind is ShapeKind.box] for link, own in shapes.items()}
+    links = {link: boxes for link, boxes in links.items() if boxes}
+    bounds = {
+        link: np.array([primitive_bounds(shape) for shape in boxes]) for link, boxes in links.items()
+    }  # (N, 2, 3)
+    closed = {link: np.array([moved_bounds(b, model.link_pose(link)) for b in each]) for link, each in bounds.items()}
+    for link, boxes in links.items():
+        beside = bounds[link][:, None, 0] <= bounds[link][None, :, 1] + _FLAT_M
         meets = np.all(beside & beside.transpose(1, 0, 2), axis=2) & _same_colour(boxes)
+        others = np.concatenate([np.zeros((0, 2, 3)), *(closed[other] for other in links if other != link)])
         for shape, neighbours in zip(boxes, meets.sum(axis=1).tolist(), strict=True):
             thick = min(shape.size)
             if thick >= _LEAST_M and neighbours == 1:  # itself
-                found[link, shape.name] = float(np.clip(_BEVEL_SHARE * thick, *_BEVEL_M))
+                bevel = float(np.clip(_BEVEL_SHARE * thick, *_BEVEL_M))
+                sides = _find_free_sides(shape, model.link_pose(link) @ shape.T_link_shape, others)
+                found[link, shape.name] = bevel * sides
     return found
+
+
+def _find_free_sides(shape: Shape, T_root_shape: Pose, others: Array) -> Array:
+    """Returns 1 for each side (2, 3) of a box before which there is room, 0 for those near other boxes (N, 2, 3)."""
+    half = 0.5 * np.array(shape.size)
+    free = np.ones((2, 3))
+    for end, axis in np.ndindex(2, 3):
+        before = np.array([-half, half])
+        before[1 - end, axis] = before[end, axis]
+        before[end, axis] += _NEAR_M if end else -_NEAR_M
+        low, high = moved_bounds(before, T_root_shape)
+        overlap = np.minimum(others[:, 1], high) - np.maximum(others[:, 0], low)
+        free[end, axis] = not np.any(np.all(overlap > 0.0, axis=1))
+    return free
 
 
 def _same_colour(shapes: list[Shape]) -> Array:

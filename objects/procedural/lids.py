@@ -24,6 +24,7 @@ from unlatch.objects.procedural.colours import (
     BRASS,
     CHROME,
     DARK,
+    LID_GLASS,
     PLASTICS,
     RUBBER,
     WOODS,
@@ -323,11 +324,10 @@ laptop = ObjectGenerator("laptop", _LAPTOP, _build_laptop)
 # A cooking pot with two handles. Most lids are loose; a task with a joint needs a hinged one, as on kettles.
 
 _EAR_RADIUS_M = 0.0055
-_LID_GLASS: Colour = (0.70, 0.79, 0.82, 1.0)
 _POT = {
     "colour": one_of(palette("74 75 77", "72 18 14", "24 25 27", "18 33 50", "90 86 76")),
     "lid_style": either("glass", "solid"),  # `glass` with a metal rim
-    "_lid_colour": derived(lambda p: _LID_GLASS if p.lid_style == "glass" else p.colour),
+    "_lid_colour": derived(lambda p: LID_GLASS if p.lid_style == "glass" else p.colour),
     "radius_m": uniform(0.09, 0.125),
     "height_m": uniform(0.09, 0.15),  # of the rim
     "wall_m": uniform(0.004, 0.006),
@@ -362,7 +362,7 @@ def _build_pot(assembly: Assembly, p: Drawn) -> None:
     lid = PanelBuilder("lid", LID_BEHIND)
     glass = p.lid_style == "glass"
     vessel.add_disc(lid, rgba=CHROME if glass else p.colour)
-    rgba = _LID_GLASS if glass else darker(p.colour, 1.08)
+    rgba = LID_GLASS if glass else darker(p.colour, 1.08)
     top = vessel.add_dome(lid, shares=(0.88, 0.62), step_m=p.dome_m, rgba=rgba)
     at = (vessel.lid_radius_m, 0.0)
     lid.visual.cylinder("plate", (*at, top + 0.001), axis="out", radius=0.026, length=0.002, rgba=p.handle_colour)

@@ -219,27 +219,28 @@ def bevelled_box(low: Sequence[float], high: Sequence[float], bevel_m: float, *,
     return Surface(corners, uvs)
 
 
-def box_faces(low: Array, high: Array, bevel_m: float) -> tuple[Array, Array, Array]:
+def box_faces(low: Array, high: Array, bevel_m: float | Array) -> tuple[Array, Array, Array]:
     """Returns the triangles (F, 3, 3) of a box with bevelled edges, and the side that each belongs to.
 
-    A side is an axis (F,) and the end of it (F,), 0 or 1. Every bevel belongs to the side before it.
+    A side is an axis (F,) and the end of it (F,), 0 or 1. Every bevel belongs to the side before it. `bevel_m` is one
+    for all edges, or (2, 3) by the end of each axis [m].
     """
-    shown = len(_BOX.faces) if bevel_m > 0.0 else 12
+    shown = len(_BOX.faces) if np.any(bevel_m) else 12
     corners = box_vertices(low, high, bevel_m)[_BOX.faces[:shown]]
     return corners, _BOX.axes[:shown], _BOX.signs[:shown]
 
 
-def box_vertices(low: Array, high: Array, bevel_m: float) -> Array:
+def box_vertices(low: Array, high: Array, bevel_m: float | Array) -> Array:
     """Returns the corners (24, 3) of the sides of a box with bevelled edges [m]; four of each side."""
-    bevel = min(bevel_m, 0.45 * float((high - low).min()))
-    points: Array = np.where(_BOX.ends, high - bevel, low + bevel)
+    at_low, at_high = np.minimum(np.broadcast_to(bevel_m, (2, 3)), 0.45 * float((high - low).min()))
+    points: Array = np.where(_BOX.ends, high - at_high, low + at_low)
     outer = np.where(_BOX.ends, high, low)
     rows = np.arange(24)
     points[rows, _BOX.of_axis] = outer[rows, _BOX.of_axis]
     return points
 
 
-def bevelled_mesh(low: Array, high: Array, bevel_m: float) -> TexturedMesh:
+def bevelled_mesh(low: Array, high: Array, bevel_m: float | Array) -> TexturedMesh:
     """Returns a box with bevelled edges that are shaded as if they were round; without places in a picture."""
     vertices = box_vertices(low, high, bevel_m)
     return TexturedMesh(vertices, _BOX.normals, np.zeros((24, 2)), _BOX.faces)

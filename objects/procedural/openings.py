@@ -15,7 +15,17 @@ import numpy as np
 from unlatch.objects.annotation import HandleType, PartKind
 from unlatch.objects.mechanisms import Latch, Spring
 from unlatch.objects.procedural.assembly import Assembly, ObjectGenerator, PartMotion, slide_motion
-from unlatch.objects.procedural.colours import BRASS, CHROME, DARK, WOODS, TextureKind, board_texture, contrast, darker
+from unlatch.objects.procedural.colours import (
+    BRASS,
+    CHROME,
+    DARK,
+    PANES,
+    WOODS,
+    TextureKind,
+    board_texture,
+    contrast,
+    darker,
+)
 from unlatch.objects.procedural.doors import BoxWithDoors, Door
 from unlatch.objects.procedural.fittings import Carcass
 from unlatch.objects.procedural.handles import EdgeHandle, PanelGrip, grip_standing_out
@@ -222,7 +232,7 @@ _WINDOW = {
     "friction_n": uniform(2.0, 6.0),
     "damping_n_s_m": uniform(1.0, 5.0),
     "density_kg_m3": uniform(1200.0, 1800.0),
-    "pane_colour": one_of(palette("66 82 90", "74 86 88")),
+    "pane_colour": one_of(PANES),
     "grip_colour": contrast((CHROME, DARK), "colour"),
     "handle_kind": "knob",
 }

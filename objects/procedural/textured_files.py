@@ -243,7 +243,7 @@ def _draw_shapes(
     for number, (rgba, shapes) in enumerate(sorted(groups.items(), key=lambda group: group[0] not in textures)):
         texture, colour = textures.get(rgba), dressing.colours[rgba]
         kind = "plain" if texture is None else texture.kind.value
-        bevels = [dressing.bevels.get((link.name, shape.name), 0.0) for shape in shapes]
+        bevels = [dressing.bevels.get((link.name, shape.name)) for shape in shapes]
         meshes = [textured_mesh(shape, texture, rng, bevel_m=b) for shape, b in zip(shapes, bevels, strict=True)]
         smooth = round_surfaces(shapes, size_m=(texture or _BLANK).size_m, sides=_SEGMENTS)
         replaced = {place for places, _ in smooth for place in places}
@@ -279,14 +279,14 @@ _BLANK = Texture(TextureKind.stone, b"", (0.3, 0.3), (1.0, 1.0, 1.0), loose=Fals
 
 
 def textured_mesh(
-    shape: Shape, texture: Texture | None, rng: np.random.Generator, *, bevel_m: float = 0.0
+    shape: Shape, texture: Texture | None, rng: np.random.Generator, *, bevel_m: Array | None = None
 ) -> TexturedMesh:
     """Returns the triangles of a box, cylinder or sphere. `rng` draws where in the picture a loose piece starts; it
-    always draws two numbers. `bevel_m` is that of the edges of a box [m].
+    always draws two numbers. `bevel_m` (2, 3) are those of the edges at both ends of each axis of a box [m].
     """
     start = rng.random(2)
     texture = texture or _BLANK
-    if bevel_m:
+    if bevel_m is not None:
         return _bevelled_mesh(shape, texture, start, bevel_m)
     surface = {ShapeKind.box: _map_box, ShapeKind.cylinder: _map_cylinder, ShapeKind.sphere: _map_ball}[shape.kind]
     vertices, normals, places, faces = surface(shape, texture)
@@ -296,7 +296,7 @@ def textured_mesh(
     return TexturedMesh(shape.T_link_shape @ vertices, normals @ shape.T_link_shape.R.T, uvs, faces)
 
 
-def _bevelled_mesh(shape: Shape, texture: Texture, start: Array, bevel_m: float) -> TexturedMesh:
+def _bevelled_mesh(shape: Shape, texture: Texture, start: Array, bevel_m: Array) -> TexturedMesh:
     """Returns a box whose bevels show what the side before them shows."""
     half, pose = np.asarray(shape.size) / 2, shape.T_link_shape
     mesh = bevelled_mesh(-half, half, bevel_m)

@@ -148,17 +148,22 @@ def _cell_weights(count: int, pixels: int) -> tuple[Array, Array, Array]:
 
 
 def _draw_wood(rng: np.random.Generator) -> Array:
-    """Draws growth rings cut lengthwise, which darken slowly and end abruptly, and pores as short dashes."""
-    rings = int(rng.integers(5, 9))
-    bend = float(rng.uniform(0.6, 1.4))
+    """Draws growth rings cut lengthwise, of different widths and darkness, which darken slowly and end abruptly."""
+    rings = int(rng.integers(8, 13))
+    bend = float(rng.uniform(0.3, 1.1))
     across = np.arange(PIXELS)[:, None] * (rings / PIXELS)
-    warp = draw_noise(rng, 2, 3) * 2.0 * bend + draw_noise(rng, 4, 8) * 0.35 * bend
-    place = across + warp
+    place = (
+        across + draw_noise(rng, 2, 3) * 2.0 * bend + draw_noise(rng, 4, 8) * 0.3 * bend + 1.5 * draw_noise(rng, 1, 5)
+    )
     late = place - np.floor(place)
-    band = 1.0 - late * late * late
+    dark = rng.random(rings)[place.astype(int) % rings]
     pores = draw_noise(rng, 16, PIXELS)
-    streaks = draw_noise(rng, 3, 48)
-    return 0.55 * band + 0.2 * pores + 0.25 * streaks
+    return 0.4 * (1.0 - late * late * late * dark) + 0.2 * pores + 0.4 * draw_noise(rng, 2, 40)
+
+
+def _draw_painted(rng: np.random.Generator) -> Array:
+    """Draws what a brush leaves in paint."""
+    return 0.6 * draw_noise(rng, 2, PIXELS) + 0.4 * draw_noise(rng, 2, 24)
 
 
 def _draw_brushed(rng: np.random.Generator) -> Array:
@@ -189,9 +194,9 @@ def _draw_speckled(rng: np.random.Generator, *, cells: int) -> Array:
 
 
 _RECIPES: dict[TextureKind, _Recipe] = {
-    TextureKind.wood: _Recipe(_draw_wood, (0.50, 0.40, 0.32), (0.55, 0.85), (0.50, 0.16), loose=True),
-    TextureKind.painted_wood: _Recipe(_draw_wood, (0.72, 0.72, 0.72), (0.25, 0.4), (0.50, 0.16), loose=True),
-    TextureKind.brushed_metal: _Recipe(_draw_brushed, (0.55, 0.55, 0.56), (0.2, 0.4), (0.30, 0.12)),
+    TextureKind.wood: _Recipe(_draw_wood, (0.50, 0.40, 0.32), (0.5, 0.8), (0.50, 0.16), loose=True),
+    TextureKind.painted_wood: _Recipe(_draw_painted, (0.72, 0.72, 0.72), (0.15, 0.3), (0.50, 0.16), loose=True),
+    TextureKind.brushed_metal: _Recipe(_draw_brushed, (0.55, 0.55, 0.56), (0.12, 0.26), (0.30, 0.12)),
     TextureKind.hammered_metal: _Recipe(
         partial(_draw_speckled, cells=42), (0.45, 0.45, 0.45), (0.3, 0.5), (0.16, 0.16)
     ),

@@ -59,6 +59,14 @@ def show(drawn: DrawnScene, kind: Scenery, seed: int) -> dict[str, tuple[object,
     return bodies_of_room(drawn.world)
 
 
+def test_drawn_rooms_are_furnished(drawn: DrawnScene) -> None:
+    seen = set()
+    for seed in range(12):
+        show(drawn, Scenery.random, seed)
+        seen.add(any(body.semantic_class == "wall" for body in drawn.world.scenery.values()))
+    assert seen == {True}, "a studio has no walls"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_room_is_a_function_of_its_kind_and_seed(drawn: DrawnScene, kind: Scenery) -> None:

@@ -99,16 +99,29 @@ _FRONTS: tuple[Rgb, ...] = (
     (0.22, 0.29, 0.38),
     (0.62, 0.64, 0.64),
     (0.75, 0.71, 0.64),
+    (0.21, 0.30, 0.25),
+    (0.58, 0.36, 0.28),
+    (0.66, 0.50, 0.34),
 )
-"""Colours of cupboards: white, sage, navy, grey, sand."""
+"""Colours of cupboards: white, sage, navy, grey, sand, bottle green, terracotta, oak."""
 _STONES: tuple[tuple[Rgb, Rgb], ...] = (
     ((0.86, 0.85, 0.83), (0.60, 0.60, 0.60)),
     ((0.30, 0.30, 0.31), (0.45, 0.45, 0.46)),
     ((0.70, 0.66, 0.60), (0.50, 0.46, 0.40)),
+    ((0.88, 0.84, 0.76), (0.62, 0.52, 0.40)),
+    ((0.56, 0.57, 0.57), (0.74, 0.74, 0.74)),
+    ((0.24, 0.29, 0.27), (0.62, 0.66, 0.62)),
 )
+"""Colours of worktops and of their veins: white, anthracite, sand, cream, concrete, green marble."""
 _WOODS: tuple[Rgb, ...] = ((0.68, 0.50, 0.33), (0.50, 0.34, 0.22), (0.76, 0.62, 0.45))
-_TILES: tuple[Rgb, ...] = ((0.90, 0.90, 0.88), (0.72, 0.80, 0.80), (0.84, 0.80, 0.72))
-_WALLS: tuple[Rgb, ...] = ((0.90, 0.88, 0.84), (0.86, 0.88, 0.88), (0.88, 0.84, 0.76))
+_TILES: tuple[Rgb, ...] = (
+    *((0.90, 0.90, 0.88), (0.72, 0.80, 0.80), (0.84, 0.80, 0.72)),
+    *((0.34, 0.47, 0.42), (0.30, 0.39, 0.50), (0.78, 0.56, 0.44)),
+)
+_WALLS: tuple[Rgb, ...] = (
+    *((0.90, 0.88, 0.84), (0.86, 0.88, 0.88), (0.88, 0.84, 0.76)),
+    *((0.74, 0.78, 0.72), (0.84, 0.76, 0.72), (0.72, 0.77, 0.82)),
+)
 
 
 _UNIT_M = 0.6
@@ -445,7 +458,11 @@ def _add_tool_wall(room: RoomBuilder, shell: Shell) -> None:
                 room.cylinder(FURNITURE, grip, start, (at, y + side * 0.008, top - 0.07), 0.009)
             room.box(FURNITURE, STEEL, (at - 0.006, y - 0.018, top - 0.07), (at + 0.006, y + 0.018, top))
         if number % 3 == 0:
-            room.box(FURNITURE, BLACK, (x - 0.09, y - 0.09, 0.5), (x - 0.02, y + 0.09, 0.58))
+            bin_ = Material(_PAINTS[number // 3], FINISHES["plastic"])
+            room.box(FURNITURE, bin_, (x - 0.12, y - 0.07, 0.5), (x - 0.02, y + 0.07, 0.515))
+            room.box(FURNITURE, bin_, (x - 0.12, y - 0.07, 0.515), (x - 0.115, y + 0.07, 0.555))
+            for side in (y - 0.07, y + 0.065):
+                room.box(FURNITURE, bin_, (x - 0.115, side, 0.515), (x - 0.02, side + 0.005, 0.59))
 
 
 def _add_side_bench(room: RoomBuilder, shell: Shell, top: Material, paint: Material) -> None:

@@ -481,18 +481,11 @@ class Shell:
         )
 
     def add_ceiling_lamps(self, room: RoomBuilder, *, size_m: tuple[float, float], places: int) -> None:
-        """Adds rows of lamps under the ceiling.
-
-        Without a table, a camera that sees a tall object may be above them: then only their undersides are there.
-        """
+        """Adds rows of lamps under the ceiling: their undersides, as a camera may be above them."""
         lamp = Material((1.0, 0.98, 0.94), Finish(0.5, 0.0, 1.0))
         for x in np.linspace(self.x_m[0] + 0.8, self.x_m[1] - 0.8, places):
             for y in (-1.0, 1.0):
-                if not room.has_table:
-                    room.panel(CEILING, lamp, (float(x), y, self.ceiling_z_m - 0.03), (0, 0, -1), size_m)
-                    continue
-                low = (x - size_m[0] / 2, y - size_m[1] / 2, self.ceiling_z_m - 0.03)
-                room.box(CEILING, lamp, low, (x + size_m[0] / 2, y + size_m[1] / 2, self.ceiling_z_m))
+                room.panel(CEILING, lamp, (float(x), y, self.ceiling_z_m - 0.03), (0, 0, -1), size_m)
 
 
 def cover_table(room: RoomBuilder, top: Material, edge: Material | None = None) -> None:

@@ -110,8 +110,10 @@ def draw_mottled(
 
 def draw_stone(rng: np.random.Generator, colour: Rgb, vein: Rgb, *, specks: float) -> Array:
     """Draws polished stone: soft veins, and fine grains of a contrast of `specks`."""
-    warp = 0.75 * _noise(rng, 2, 3) + 0.18 * _noise(rng, 7, 9) + 0.07 * _noise(rng, 29, 31)
-    veins = np.exp(-(((warp - 0.5) / 0.012) ** 2)) * np.clip(1.6 * _noise(rng, 4, 4) - 0.4, 0.0, 1.0)
+    rows, columns = np.indices((PIXELS, PIXELS)) / PIXELS
+    warp = 0.6 * _noise(rng, 2, 3) + 0.12 * _noise(rng, 7, 9) + 0.05 * _noise(rng, 29, 31)
+    across = (2.0 * columns + rows + warp) % 1.0 - 0.5  # they run across the picture: rings look like stains
+    veins = np.exp(-((across / 0.025) ** 2)) * np.clip(1.8 * _noise(rng, 4, 4) - 0.6, 0.0, 1.0)
     clouds = _noise(rng, 5, 5) * 0.6 + _noise(rng, 23, 23) * 0.4 - 0.5
     base = np.array(colour) * (1.0 + 0.10 * clouds[..., None])
     picture = base + 0.25 * veins[..., None] * (np.array(vein) - base)  # more looks like stains

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from unlatch.configs.schema import EpisodeCfg, Scenery
+from unlatch.objects.procedural.parameters import draw_one
 from unlatch.robots.hand_shape import hand_shape, tool_frame
 from unlatch.robots.models import model_path
 from unlatch.robots.robot import Robot
@@ -60,6 +61,8 @@ _KINDS: dict[Scenery, Callable[[RoomBuilder], Light]] = {
     Scenery.workshop: build_workshop,
     Scenery.office: build_office,
 }
+FURNISHED = (Scenery.kitchen, Scenery.workshop, Scenery.office)
+"""Kinds of drawn rooms: data in which every fourth room is an empty studio would not vary as rooms do."""
 SCENERY = "scenery"
 """Name of the view of the room."""
 _MAX_ROOM = 1_000_000_000
@@ -126,8 +129,7 @@ def _build(scene: EpisodeScene, scenery: Scenery, seed: int) -> Light | None:
         return None
     rng = stream(seed, "visuals.scenery")
     if scenery is Scenery.random:
-        kinds = list(_KINDS)
-        scenery = kinds[int(rng.integers(len(kinds)))]
+        scenery = draw_one(rng, FURNISHED)
     floor_z_m = None if scene.stand is None else scene.stand.floor_z_m
     room = RoomBuilder(rng, floor_z_m=floor_z_m, niche=_find_niche(scene))
     light = _KINDS[scenery](room)

@@ -183,6 +183,8 @@ _AZIMUTHS_DEG = {30: 0.9, 48: 1.0, 66: 1.0, 85: 0.94, 120: 0.84}
 their weights: the object is recognized best over the robot's shoulders, as most tasks turn its front to the robot."""
 _ELEVATIONS_DEG = {25: 1.0, 45: 0.95}
 """Angles of the camera's direction above the horizon, with their weights."""
+_FRAMES_APART = 10
+"""A hand moves by less than its length from one frame to the next that is looked at."""
 _FOV_DEG = 32.0
 _MARGIN = 1.02
 
@@ -263,16 +265,18 @@ def _acting_frames(record: EpisodeRecord) -> dict[int, list[int]]:
 
 def _framed_points(shown: RecordedWorld, frames: Sequence[int], *, whole_robot: bool) -> Array:
     """Returns points (K, 3) in the world frame that a picture of an episode must show [m]."""
-    scene, arrays, last = shown.episode.scene, shown.record.arrays, last_finite_frame(shown.record)
-    ends = ("tcp_position", "ee_position")
-    points = [array[: last + 1 : 10] for key, array in arrays.items() if key.endswith(ends)]
-    bodies = [item.body for item in scene.objects.values()]
-    if whole_robot:
-        bodies.append(scene.robot.body)
-        points += [] if scene.stand is None else [seen_corners(scene.stand)]
+    scene, last = shown.episode.scene, last_finite_frame(shown.record)
+    robot, arms = scene.robot.body, [arm.cfg for arm in scene.robot.arms.values()]
+    # beside what is as large as in a shop, an arm on its stand is small: cut by an edge, it would look like a mistake
+    hands = {link for arm in arms for link in (arm.ee_link, *arm.gripper.finger_links)}
+    seen = robot.links if whole_robot or scene.stand is not None else hands
+    points = [seen_corners(scene.stand)] if whole_robot and scene.stand is not None else []
+    for frame in range(0, last + 1, _FRAMES_APART):
+        shown.show(frame)
+        points += [_corners(robot.link_aabb(link)) for link in seen]
     for frame in frames:
         shown.show(frame)
-        points += [_corners(body.link_aabb(link)) for body in bodies for link in body.links]
+        points += [_corners(item.body.link_aabb(link)) for item in scene.objects.values() for link in item.body.links]
     return np.concatenate(points)
 
 

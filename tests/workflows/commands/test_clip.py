@@ -17,6 +17,7 @@ from unlatch.configs.schema import Scenery
 from unlatch.simcore.errors import ConfigError
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.workflows.runs.recorded_config import config_of
+from unlatch.workflows.viewing import best_view
 from unlatch.workflows.viewing.best_view import choose_view, find_acted_part
 from unlatch.workflows.viewing.clip import frame_numbers
 from unlatch.workflows.viewing.phase_moments import part_openings
@@ -122,6 +123,18 @@ def test_a_drawer_is_seen_from_before_its_front_and_from_above(data_set, whole_r
     to_eye = to_eye / np.linalg.norm(to_eye)
     assert 0.05 < to_eye @ normal < 0.98  # neither from behind nor along the motion, which would then not be seen
     assert to_eye[2] > 0.2
+
+
+@pytest.mark.slow
+def test_the_close_view_frames_the_whole_hand_all_the_time(data_set):
+    with open_record(config_of(data_set), data_set.read(0)) as shown:
+        points_world = best_view._framed_points(shown, [0], whole_robot=False)
+        (arm,) = shown.episode.scene.robot.arms.values()
+        for frame in range(0, shown.record.n_actions, 10):
+            shown.show(frame)
+            for link in (arm.cfg.ee_link, *arm.cfg.gripper.finger_links):
+                low, high = shown.episode.scene.robot.body.link_aabb(link)
+                assert np.all((low >= points_world.min(axis=0)) & (high <= points_world.max(axis=0))), (frame, link)
 
 
 @pytest.mark.slow
