@@ -238,7 +238,9 @@ def joint_path(
         moved[part.joint] = way
     for name, (ratio, offset) in following.items():
         moved[name] = tuple(ratio * each + offset for each in moved[part.joint])
-    return JointPath(way, moved, way[0] if first else s)
+    told = {name: (part_of_joint(articulation, name), model.joints[name].unit) for name in (*first, part.joint)}
+    names = {name: (name if each is None else each.name, unit) for name, (each, unit) in told.items()}
+    return JointPath(way, moved, way[0] if first else s, names)
 
 
 def _usual_speed(model: UrdfModel, joint: str) -> float:
