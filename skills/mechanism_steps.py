@@ -266,8 +266,9 @@ def steps_before(
         if other is None:
             continue
         steps += steps_before(asset, other, positions, above)
-        if press is not None and press.at is other:
-            continue  # it is pressed last
+        popped = condition.holds(positions[condition.by], *rest_of(articulation, model, condition.by))
+        if popped or (press is not None and press.at is other):
+            continue  # no hand leads what popped out far enough; a button is pressed last
         step = None if held_together(articulation, model, part, condition) else _step_for(asset, other, condition)
         if step is not None:
             place = place_beyond(articulation, model, condition)
