@@ -10,7 +10,7 @@ import numpy as np
 
 from unlatch.simcore.geometry import Pose
 from unlatch.solver.plan import KeyframePlan
-from unlatch.solver.scene import Array, JointGeometry, Progress
+from unlatch.solver.scene import Array, JointGeometry, PathProgress
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class PathGeometry(JointGeometry):
         moved = after @ before.inverse()
         return moved.R, moved.p
 
-    def progress(self, reached: float, target: float) -> Progress:
+    def progress(self, reached: float, target: float) -> PathProgress:
         """See `JointGeometry.progress`: of the part, or of what is led before it and does not get there."""
         before, now, end = (self.path.at(s) for s in (self.position, reached, target))
         name = next(reversed(self.path.names))
@@ -59,7 +59,7 @@ class PathGeometry(JointGeometry):
             name = next((each for each in self.path.names if now[each] != before[each]), name)
             end = max((self.path.at(s) for s in self.path.way), key=lambda each: abs(each[name] - before[name]))
         what, unit = self.path.names[name]
-        return Progress(what, before[name], now[name], end[name], unit)
+        return PathProgress(what, before[name], now[name], end[name], unit)
 
     def places(self, to: float, count: int) -> Array:
         """See `JointGeometry.places`; the corners of the way are among them."""

@@ -21,7 +21,7 @@ from unlatch.solver.scene import (
     Collision,
     CollisionChecker,
     JointGeometry,
-    Progress,
+    PathProgress,
     describe_collision,
     sample_path,
 )
@@ -247,7 +247,7 @@ class Clearance:
 
     def _describe_moving(self, s_here: float, s: Array) -> str:
         """Returns what moves at a joint position of a way (W,), and its position there [rad or m]."""
-        way = Progress("the part", s[0], s_here, s[-1], "")
+        way = PathProgress("the part", s[0], s_here, s[-1], "")
         way = way if self.joint is None else self.joint.progress(s_here, float(s[-1]))
         return f"while {way.what} moves, at joint position {way.reached:.3f}"
 

@@ -82,7 +82,7 @@ class CarryingChecker(CollisionChecker, Protocol):
         """Returns a context in which the object stays where the hand at q (n,) [rad] has put it."""
 
 
-class Progress(NamedTuple):
+class PathProgress(NamedTuple):
     """How far a hand leads what moves last on its way."""
 
     what: str
@@ -134,9 +134,9 @@ class JointGeometry:
         R = matrix_from_axis_angle(self.axis, delta)
         return R, self.origin - R @ self.origin
 
-    def progress(self, reached: float, target: float) -> Progress:
+    def progress(self, reached: float, target: float) -> PathProgress:
         """Returns how far the part gets on a way to a target [rad or m]."""
-        return Progress("the part", self.position, reached, target, self.unit)
+        return PathProgress("the part", self.position, reached, target, self.unit)
 
     def places(self, to: float, count: int) -> Array:
         """Returns (count + 1,) even positions from the present one to another one [rad or m]."""
