@@ -69,6 +69,12 @@ def joint_friction(model: UrdfModel, part: Part) -> tuple[float, float]:
     )
 
 
+def rail_friction(joint: Joint) -> tuple[float, float]:
+    """Returns dry friction and viscous damping of a joint that moves no part, such as a rail, as `joint_friction`."""
+    least, _ = _MIN_JOINT_FRICTION.get(joint.kind, (0.0, ""))
+    return max(joint.friction, least), joint.damping
+
+
 def holding_friction(model: UrdfModel, part: Part) -> float:
     """Returns the dry friction with which a part stays where it is let go, whatever its position [N m or N]."""
     return HOLDING * gravity_load(model, model.joints[part.joint])

@@ -238,7 +238,9 @@ def joint_path(
         moved[part.joint] = way
     for name, (ratio, offset) in following.items():
         moved[name] = tuple(ratio * each + offset for each in moved[part.joint])
-    return JointPath(way, moved, way[0] if first else s)
+    told = {name: (part_of_joint(articulation, name), model.joints[name].unit) for name in (*first, part.joint)}
+    names = {name: (name if each is None else each.name, unit) for name, (each, unit) in told.items()}
+    return JointPath(way, moved, way[0] if first else s, names)
 
 
 def _usual_speed(model: UrdfModel, joint: str) -> float:
@@ -264,8 +266,9 @@ def steps_before(
         if other is None:
             continue
         steps += steps_before(asset, other, positions, above)
-        if press is not None and press.at is other:
-            continue  # it is pressed last
+        popped = condition.holds(positions[condition.by], *rest_of(articulation, model, condition.by))
+        if popped or (press is not None and press.at is other):
+            continue  # no hand leads what popped out far enough; a button is pressed last
         step = None if held_together(articulation, model, part, condition) else _step_for(asset, other, condition)
         if step is not None:
             place = place_beyond(articulation, model, condition)

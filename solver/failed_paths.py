@@ -165,14 +165,17 @@ class CollidingPath:
 
 def _progress(scene: PlanningScene, start: float, reached: float, target: float) -> dict[str, Any]:
     """Returns how far the part can be led, as evidence [rad or m]."""
-    return {"s0": start, "reached_s": reached, "target_s": target, "unit": scene.joint.unit}
+    way = scene.at(start).joint.progress(reached, target)
+    return {"s0": way.start, "reached_s": way.reached, "target_s": way.target, "unit": way.unit}
 
 
 def _describe_progress(scene: PlanningScene, s: float, target: float) -> str:
     """Returns how far the part can be led, in its unit and in degrees."""
-    reached = f"the part can be led from {scene.s:.3f} to {s:.3f} of {target:.3f} {scene.joint.unit} only"
-    degrees = [f"{math.degrees(v):.1f}" for v in (scene.s, s, target)]
-    return reached if scene.joint.prismatic else f"{reached} ({degrees[0]} to {degrees[1]} of {degrees[2]} degrees)"
+    what, *places, unit = scene.joint.progress(s, target)
+    start, at, end = (f"{place:.3f}" for place in places)
+    words = f"{what} can be led from {start} to {at} of {end} {unit} only"
+    degrees = [f"{math.degrees(place):.1f}" for place in places]
+    return words if unit == "m" else f"{words} ({degrees[0]} to {degrees[1]} of {degrees[2]} degrees)"
 
 
 def _find_end(

@@ -10,7 +10,7 @@ import numpy as np
 
 from unlatch.simcore.geometry import Pose
 from unlatch.solver.plan import KeyframePlan
-from unlatch.solver.scene import Array, JointGeometry
+from unlatch.solver.scene import Array, JointGeometry, PathProgress
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,8 @@ class JointPath:
     """(K,) positions at the corners by joint [rad or m]."""
     start: float
     """Place of the present positions [rad or m]."""
+    names: Mapping[str, tuple[str, str]]
+    """What joints move, and the unit of their positions, for messages: what is led first, then the part."""
 
     def at(self, s: float) -> dict[str, float]:
         """Returns the position of each joint at a place of the way [rad or m]."""
@@ -48,6 +50,16 @@ class PathGeometry(JointGeometry):
         before, after = (self.pose_at(self.path.at(s)) for s in (self.position, self.position + delta))
         moved = after @ before.inverse()
         return moved.R, moved.p
+
+    def progress(self, reached: float, target: float) -> PathProgress:
+        """See `JointGeometry.progress`: of the part, or of what is led before it and does not get there."""
+        before, now, end = (self.path.at(s) for s in (self.position, reached, target))
+        name = next(reversed(self.path.names))
+        if now[name] == before[name]:  # the part has not moved yet: what frees it does
+            name = next((each for each in self.path.names if now[each] != before[each]), name)
+            end = max((self.path.at(s) for s in self.path.way), key=lambda each: abs(each[name] - before[name]))
+        what, unit = self.path.names[name]
+        return PathProgress(what, before[name], now[name], end[name], unit)
 
     def places(self, to: float, count: int) -> Array:
         """See `JointGeometry.places`; the corners of the way are among them."""

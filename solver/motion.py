@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ from unlatch.solver.scene import (
     CheckedSpace,
     Collision,
     CollisionChecker,
+    JointGeometry,
+    PathProgress,
     describe_collision,
     sample_path,
 )
@@ -169,6 +171,8 @@ class Clearance:
     """Opening of the gripper on the retreat [m]; None = `gripper_m`."""
     carrying: Carrying | None = None
     """When the hand carries a free object; from the start on, the checker is in `carried_by_hand` already."""
+    joint: JointGeometry | None = None
+    """The joint of the part, which tells a message what moves; None = the part."""
     queries: int = 0
     """Collision queries so far."""
 
@@ -203,8 +207,8 @@ class Clearance:
 
         def check(at: float, q_here: Array) -> StageFailure | None:
             s_here = float(np.interp(at, np.arange(count), s))
-            where = f"while the part moves, at joint position {s_here:.3f}"
-            return self._check("follow", where, q_here, s_here, self.held_gripper_m)
+            hit = self._check("follow", "", q_here, s_here, self.held_gripper_m)
+            return None if hit is None else replace(hit, message=f"{self._describe_moving(s_here, s)}{hit.message}")
 
         with self._contact_allowed(), self._carried(Carrying.taken, q[0]):
             return _first_failure(check(at, q_here) for at, q_here in [*waypoints, *_list_inner_poses(q)])
@@ -240,6 +244,12 @@ class Clearance:
 
     def _contact_allowed(self) -> Any:
         return nullcontext() if self.checker is None else self.checker.allow(self.contact_links)
+
+    def _describe_moving(self, s_here: float, s: Array) -> str:
+        """Returns what moves at a joint position of a way (W,), and its position there [rad or m]."""
+        way = PathProgress("the part", s[0], s_here, s[-1], "")
+        way = way if self.joint is None else self.joint.progress(s_here, float(s[-1]))
+        return f"while {way.what} moves, at joint position {way.reached:.3f}"
 
     def _check(self, stage: str, where: str, q: Array, s: float, gripper: float) -> StageFailure | None:
         if self.checker is None:

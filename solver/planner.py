@@ -123,6 +123,7 @@ class _Planner:
             held_gripper_m=0.0 if request.closed_gripper else request.gripper_contact_m,
             released_gripper_m=request.gripper_released_m,
             carrying=request.carrying,
+            joint=request.scene.joint,
         )
         self.paths = paths = PathSolver(self.arm)
         self.goals = GoalFinder(request, paths, rng, self.log)

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import pairwise
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -82,6 +82,21 @@ class CarryingChecker(CollisionChecker, Protocol):
         """Returns a context in which the object stays where the hand at q (n,) [rad] has put it."""
 
 
+class PathProgress(NamedTuple):
+    """How far a hand leads what moves last on its way."""
+
+    what: str
+    """Name of what moves, for a message."""
+    start: float
+    """Position of its joint at the start [unit]."""
+    reached: float
+    """Position that it reaches [unit]."""
+    target: float
+    """Position at the end of its way [unit]."""
+    unit: str
+    """`rad` or `m`."""
+
+
 @dataclass(frozen=True)
 class JointGeometry:
     """The joint of the moving part, in the arm's base frame."""
@@ -118,6 +133,10 @@ class JointGeometry:
             return np.eye(3), self.axis * delta
         R = matrix_from_axis_angle(self.axis, delta)
         return R, self.origin - R @ self.origin
+
+    def progress(self, reached: float, target: float) -> PathProgress:
+        """Returns how far the part gets on a way to a target [rad or m]."""
+        return PathProgress("the part", self.position, reached, target, self.unit)
 
     def places(self, to: float, count: int) -> Array:
         """Returns (count + 1,) even positions from the present one to another one [rad or m]."""

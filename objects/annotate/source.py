@@ -36,7 +36,7 @@ from unlatch.simcore.urdf.reader import is_shared_folder, model_folder, read_urd
 FRAMES_FILE = "frames.json"
 """Beside the URDF of a USD: the frames of its prims in those of the links."""
 
-VERSION = 9
+VERSION = 10
 """Raise it with every change of the output: cached files are then made again."""
 
 MODEL_SUFFIXES = (*USD_SUFFIXES, *GLTF_SUFFIXES, *SDF_SUFFIXES, *MJCF_SUFFIXES)
@@ -408,6 +408,8 @@ def read_json(path: Path) -> dict[str, Any]:
 def with_freed_joints(model: UrdfModel, freed: Mapping[str, FreedJoint], *, where: str) -> UrdfModel:
     """Returns a model in which joints that its file fixes move, as an annotation states.
 
+    They come after the others: `info.json` tells of the first joint that moves in the file.
+
     Args:
         model: The model, in the unit of its file.
         freed: The joints, by name.
@@ -438,7 +440,8 @@ def with_freed_joints(model: UrdfModel, freed: Mapping[str, FreedJoint], *, wher
                 path=where,
             )
         joints[name] = replace(joints[name], kind=stated.kind, lower=stated.lower, upper=stated.upper, has_range=True)
-    return replace(model, joints=joints)
+    own = {name: joint for name, joint in joints.items() if name not in freed}
+    return replace(model, joints={**own, **{name: joints[name] for name in freed}})
 
 
 def without_empty_colliders(model: UrdfModel) -> UrdfModel:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from unlatch.objects.annotate.source import read_model, with_freed_joints, witho
 from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, FramedVector, Part, PartKind
 from unlatch.objects.annotation_reader import read_articulation
 from unlatch.objects.mechanism_problems import coupled_joints
-from unlatch.objects.mechanisms import Mimic
+from unlatch.objects.mechanisms import Mechanism, Mimic, PushLatch
 from unlatch.objects.turned_object import scaled_model
 from unlatch.objects.validation import articulation_problems, raise_problems
 from unlatch.simcore.cache import json_hash
@@ -114,6 +114,16 @@ def read_stated(path: Path, *, urdf: str) -> Articulation | None:
     return found if found is not None and found.is_about(urdf) else None
 
 
+def _before_press(part: Part, mechanisms: Iterable[Mechanism], model: UrdfModel) -> Part:
+    """Returns a part that is closed where a press begins, if it is annotated as closed at the limit of its joint."""
+    press = next((each.press for each in mechanisms if isinstance(each, PushLatch) and each.joint == part.joint), 0.0)
+    joint, openness = model.joints[part.joint], part.openness
+    limit = joint.lower if openness.sign > 0.0 else joint.upper
+    if press == 0.0 or abs(openness.closed - limit) > 0.5 * press:
+        return part
+    return replace(part, openness=replace(openness, closed=openness.position(press)))
+
+
 def with_stated_mechanics(found: Articulation, old: Articulation, model: UrdfModel, *, where: str) -> Articulation:
     """Returns a new annotation with the freed joints, closing forces and mechanisms that another one states.
 
@@ -143,6 +153,7 @@ def with_stated_mechanics(found: Articulation, old: Articulation, model: UrdfMod
         for name, each in found.mechanisms.items()
         if (each.kind, frozenset(each.joints_named)) not in known
     }
+    parts = {name: _before_press(part, own.values(), model) for name, part in parts.items()}
     kept = replace(
         found,
         parts=parts,

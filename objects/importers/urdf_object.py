@@ -30,7 +30,7 @@ from unlatch.objects.annotation import ANNOTATION_FILE, Articulation, Part
 from unlatch.objects.annotation_reader import read_articulation
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
-from unlatch.objects.friction import joint_friction
+from unlatch.objects.friction import joint_friction, rail_friction
 from unlatch.objects.importers.converted_asset import ConvertedLink
 from unlatch.objects.importers.plausibility import find_doubts
 from unlatch.objects.importers.urdf_converter import UrdfConverter, UrdfConverterCfg, merge_fixed
@@ -186,7 +186,7 @@ def _to_owner(model: UrdfModel, link: str) -> tuple[str, Pose]:
     return owner, model.link_pose(owner).inverse() @ model.link_pose(link)
 
 
-VERSION = 17
+VERSION = 19
 """Raise it with every change of the output: cached objects are then converted again."""
 
 DENSITY_KG_M3 = 400.0
@@ -394,7 +394,8 @@ def _convert(source: SourceObject, cfg: ObjectCfg, given: Articulation | None, f
         (folder / _MODEL_FOLDER / f"facing_{turn}.urdf").write_text(turned.to_urdf(), encoding="utf-8")
         (folder / f"articulation_{turn}.yaml").write_text(articulation.to_yaml(), encoding="utf-8")
         parts = articulation.parts.values()
-        dynamics = {part.joint: joint_friction(turned, part) for part in parts}
+        dynamics = {joint.name: rail_friction(joint) for joint in turned.joints.values() if joint.moves}
+        dynamics |= {part.joint: joint_friction(turned, part) for part in parts}
         facing[str(turn)] = {
             "bounds_obj": closed_bounds(turned, articulation).round(6).tolist(),
             "friction": {joint: values[0] for joint, values in dynamics.items()},

@@ -85,6 +85,15 @@ def test_conditions_of_conditions_come_first():
     assert positions[knob.joint] == pytest.approx(sum(wheels.range) / 2)
 
 
+def test_what_pops_out_far_enough_is_not_led_any_further():
+    lid, knob = part_of("toolbox", "lid"), part_of("toolbox", "knob")
+    clasp = PushLatch(knob.joint, press=0.02, pops_to=0.7, effort=0.1)
+    hook = Latch(lid.joint, knob.joint, free_at=0.5)
+    found, positions = steps("toolbox", "lid", with_mechanisms("toolbox", clasp=clasp, hook=hook))
+    assert found == [Step("close", "knob")]
+    assert positions[knob.joint] == pytest.approx(knob.openness.position(0.7))
+
+
 def test_what_holds_the_partner_of_a_coupled_part_holds_the_part():
     lid, knob, partner = (part_of("toolbox", name) for name in ("lid", "knob", "knob_2"))
     low, high = sorted(knob.openness.position(opening) for opening in (0.8, 1.0))

@@ -1,17 +1,22 @@
 """The way of a hand that leads several joints in one grasp: the motion of the held link, and where the part is."""
 
+from contextlib import nullcontext
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from unlatch.simcore.geometry import Pose, matrix_from_axis_angle
 from unlatch.solver.joint_path import JointPath, PathGeometry, in_part_positions
+from unlatch.solver.motion import Clearance
 from unlatch.solver.plan import Keyframe, KeyframePlan, Segment
 
 Z, X = np.array([0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0])
 LEVER_AT = np.array([0.0, 0.35, 0.1])
 PATH = JointPath(
-    (-0.8, 0.0, 0.2, 0.5, 1.6), {"lever": (0.0, 0.6, 0.6, 0.0, 0.0), "door": (0.0, 0.0, 0.2, 0.5, 1.6)}, -0.8
-)
+    (-0.8, 0.0, 0.2, 0.5, 1.6), {"lever": (0.0, 0.6, 0.6, 0.0, 0.0), "door": (0.0, 0.0, 0.2, 0.5, 1.6)}, -0.8,
+    {"lever": ("lever", "rad"), "door": ("door", "rad")},
+)  # fmt: skip
 
 
 def pose_at(positions):
@@ -35,7 +40,7 @@ def test_the_lever_turns_before_the_door_and_returns_while_it_opens(s, lever, do
 
 
 def test_a_path_towards_negative_positions_is_the_mirror_image():
-    mirrored = JointPath(tuple(-s for s in PATH.way), {"door": tuple(-s for s in PATH.positions["door"])}, 0.8)
+    mirrored = JointPath(tuple(-s for s in PATH.way), {"door": tuple(-s for s in PATH.positions["door"])}, 0.8, {})
     assert mirrored.at(-1.0) == pytest.approx({"door": -1.0})
     assert mirrored.at(0.4) == pytest.approx({"door": 0.0})
 
@@ -52,6 +57,29 @@ def test_the_corners_of_the_way_are_among_its_places():
     assert (places[0], places[-1]) == (-0.8, 1.2)
     assert np.all(np.diff(places) > 0.0)
     assert {0.0, 0.2, 0.5} <= set(places.tolist())
+
+
+@pytest.mark.parametrize(
+    ("reached", "told"), [(-0.4, ("lever", 0.0, 0.3, 0.6, "rad")), (0.35, ("door", 0.0, 0.35, 1.2, "rad"))]
+)
+def test_a_message_names_the_joint_that_stops(reached, told):
+    what, *places, unit = geometry().progress(reached, 1.2)
+    assert (what, *np.round(places, 9), unit) == told
+
+
+def test_a_part_that_meets_something_while_its_lever_turns_is_not_said_to_move():
+    class Wall:
+        def deepest_collision(self, q, **_):
+            return SimpleNamespace(link_a="hand", link_b="wall", distance_m=-0.01, where=(0.0, 0.0, 0.0))
+
+        def allow(self, links):
+            return nullcontext()
+
+    clearance = Clearance(
+        Wall(), contact_links=(), s0=-0.8, gripper_m=0.08, held_gripper_m=0.03, joint=geometry()
+    )  # fmt: skip
+    hit = clearance.check_follow(np.zeros((2, 7)), np.array([-0.8, -0.4]))
+    assert hit.message == "while lever moves, at joint position 0.300 hand meets wall"
 
 
 def test_a_plan_tells_the_positions_of_the_part():

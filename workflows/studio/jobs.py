@@ -241,6 +241,8 @@ class RunAnswer:
     cfg: EpisodeCfg
     record: EpisodeRecord
     took_s: float
+    moved: tuple[Mapping[str, Any], ...] = ()
+    """The skills of the record that moved something, each part once, and what frees it, see `with_what_frees`."""
 
 
 @dataclass(frozen=True)

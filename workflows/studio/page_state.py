@@ -281,11 +281,10 @@ def describe_run(result: RunAnswer, parts: Sequence[ShownPart] = ()) -> dict[str
 def _curves(result: RunAnswer, units: Units) -> list[dict[str, Any]]:
     """Returns the openings of the parts and the heights of the objects that skills act on, then the forces."""
     record, curves = result.record, {}
-    for skill in record.skills:
-        if skill.get("object") is not None and skill.get("frame_start") is not None:
-            name = f"opening of {skill['part']}" if skill.get("part") else f"height of {skill['object']}"
-            unit = units.get((str(skill["object"]), str(skill.get("part"))), "" if skill.get("part") else "m")
-            curves[name] = _curve(name, unit, part_openings(record, skill), 4)
+    for entry in result.moved:
+        name = f"opening of {entry['part']}" if entry.get("part") else f"height of {entry['object']}"
+        unit = units.get((str(entry["object"]), str(entry.get("part"))), "" if entry.get("part") else "m")
+        curves[name] = _curve(name, unit, part_openings(record, entry), 4)
     floats = {key: array for key, array in record.arrays.items() if array.dtype.kind == "f"}
     every = shown_forces(result.cfg.robot, floats)
     # contact views whose force never exceeds this have no curve [N]

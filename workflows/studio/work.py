@@ -32,6 +32,7 @@ from unlatch.skills.catalog import SKILLS
 from unlatch.skills.commands import ManipKind
 from unlatch.skills.config import SkillCfg, stages_of
 from unlatch.skills.layout_search import LayoutSearchCfg
+from unlatch.skills.mechanism_steps import explain_held
 from unlatch.solver.plan import KeyframePlan
 from unlatch.solver.setting import SuccessMode
 from unlatch.solver.term import Term
@@ -49,6 +50,8 @@ from unlatch.workflows.runs.schema import PlanCfg
 from unlatch.workflows.studio import jobs
 from unlatch.workflows.studio.document import read_tree
 from unlatch.workflows.studio.page_state import units_of, words_of_layout, words_of_success
+from unlatch.workflows.viewing.phase_moments import with_what_frees
+from unlatch.workflows.viewing.recorded_scene import load_assets
 from unlatch.workflows.viewing.scene_picture import open_record
 
 
@@ -71,6 +74,7 @@ class ChainPlans:
         """Makes an episode, which has not begun, and listens to its search for a layout."""
         self._stages: dict[int, dict[tuple[int, ...], _Stage]] = {}
         """By layout, then by the indices of the skills."""
+        self._stated = runner.cfg.skills
         self.episode = runner.episode(number, replace(runner.options, on_planned=self._keep))
         """The episode."""
 
@@ -94,9 +98,11 @@ class ChainPlans:
             stages = [self._plan_first(), *stages[1:]]
             if report is None:
                 stages += self._plan_others(stages[0])
-        keys = entry_keys(episode.cfg.skills, episode.cfg.robot.name)
+        keys = entry_keys(self._stated, episode.cfg.robot.name)
+        served = _served_entries(self._stated, episode.cfg.skills)
+        # what frees a part has no entry of its own in the text
         plans = [
-            replace(_shown_plan(planned, keys[index], T_world_base), stage=number)
+            replace(_shown_plan(planned, keys[served[index]] if index in served else "", T_world_base), stage=number)
             for number, stage in enumerate(stages)
             for index, planned, T_world_base in zip(stage.indices, stage.planned, stage.bases, strict=False)
         ]
@@ -144,8 +150,7 @@ def _shown_plan(planned: PlannedSkill, key: str, T_world_base: Pose) -> jobs.Sho
     made = plan_of_skill(skill)
     plan, context = skill.keyframe_plan, skill.context
     item = context.objects.get(skill.cfg.objects[0])
-    part = skill.cfg.part
-    joint = item.asset.articulation.part(part).joint if item is not None and part is not None else None
+    moved = skill.part if isinstance(skill, ArticulationSkill) and item is not None else None
     evidence = {} if plan is None or plan.diagnosis is None else plan.diagnosis.evidence
     solution = None if plan is None else plan.solution
     return jobs.ShownPlan(
@@ -153,8 +158,8 @@ def _shown_plan(planned: PlannedSkill, key: str, T_world_base: Pose) -> jobs.Sho
         skill=skill.cfg.name,
         key=key,
         object=skill.cfg.objects[0],
-        part=part,
-        joint=joint,
+        part=skill.cfg.part if moved is None else moved.name,
+        joint=None if moved is None else moved.joint,
         strategy=skill.cfg.strategy,
         found=made.found,
         code=made.code or "",
@@ -286,15 +291,41 @@ def _plan(job: jobs.StudioJob, loaded: LoadedConfig[PlanCfg]) -> jobs.PlanResult
 
 
 def _run(job: jobs.StudioJob, loaded: LoadedConfig[PlanCfg]) -> jobs.RunAnswer:
-    started = time.perf_counter()
-    with EpisodeRunner(loaded.cfg) as runner:
+    started, cfg = time.perf_counter(), loaded.cfg
+    with EpisodeRunner(cfg) as runner:
         record = runner.run(job.task.episode)
-    return jobs.RunAnswer(loaded.cfg, record, time.perf_counter() - started)
+    begun = (skill for skill in record.skills if skill.get("frame_start") is not None)
+    moved = [skill for skill in begun if skill.get("object") is not None]
+    if moved:
+        assets, _ = load_assets([cfg.object, *cfg.objects], record.layout, record.assets, number=record.number)
+        moved = with_what_frees(record, moved, assets)
+    return jobs.RunAnswer(cfg, record, time.perf_counter() - started, tuple(moved))
 
 
 def _acting_skills(cfg: EpisodeCfg) -> list[SkillCfg]:
     """Returns the skills without a search for a layout."""
     return [entry for entry in cfg.skills if not isinstance(entry, LayoutSearchCfg)]
+
+
+def _served_entries(stated: Sequence[SkillCfg], chain: Sequence[SkillCfg]) -> dict[int, int]:
+    """Returns the indices of stated entries by those of the chain of an episode.
+
+    What frees a part comes before the entry of the part, and has none of its own: it is left out.
+    """
+    found, at = {}, 0
+    for index, entry in enumerate(chain):
+        following = next((n for n in range(at, len(stated)) if _is_same_entry(entry, stated[n])), None)
+        if following is not None:
+            found[index], at = following, following + 1
+        elif found and _is_same_entry(entry, stated[at - 1]):  # a further hold
+            found[index] = at - 1
+    return found
+
+
+def _is_same_entry(entry: SkillCfg, stated: SkillCfg) -> bool:
+    return all(
+        getattr(entry, key, None) == getattr(stated, key, None) for key in ("name", "objects", "part", "opening")
+    )
 
 
 def _try_place(job: jobs.StudioJob, loaded: LoadedConfig[PlanCfg]) -> jobs.ReachResult:
@@ -369,11 +400,21 @@ def _shown_scene(episode: Episode) -> jobs.ShownScene:
         layout=layout,
         hashes=episode.content_hashes(),
         state=episode.scene.state_tree.state_dict(exclude_tags=NOT_RECORDED),
-        lines=tuple(words_of_layout(layout, units_of(list(_shown_parts(episode))))),
+        lines=(*words_of_layout(layout, units_of(list(_shown_parts(episode)))), *_held_lines(episode)),
         search="" if search is None else str(search),
         failure=None if failure is None else jobs.JobProblem(f"{failure.code}: {failure.message}"),
         applied={} if episode.randomization is None else episode.randomization.applied(),
     )
+
+
+def _held_lines(episode: Episode) -> Iterator[str]:
+    """Yields what the mechanisms of an object hold at the start, and what frees it."""
+    for name, item in episode.scene.objects.items():
+        positions = {joint: item.joint_position(joint) for joint in item.joint_names}
+        parts = item.asset.articulation.parts.values()
+        lines = dict.fromkeys(line for part in parts for line in explain_held(item.asset, part, positions))
+        if lines:
+            yield f"{name}: {'; '.join(lines)}"
 
 
 def _shown_parts(episode: Episode) -> Iterator[jobs.ShownPart]:
@@ -406,15 +447,16 @@ _ANY_SKILL: dict[str, Any] = {
 def _shown_skills(cfg: EpisodeCfg, episode: Episode) -> Iterator[dict[str, Any]]:
     """Yields every entry of the chain; settings that are derived later than the scene is drawn have no strategies."""
     index, units = 0, units_of(list(_shown_parts(episode)))
+    own = {stated: at for at, stated in _served_entries(_acting_skills(cfg), episode.cfg.skills).items()}
     for key, entry in zip(entry_keys(cfg.skills, cfg.robot.name), cfg.skills, strict=True):
         if isinstance(entry, LayoutSearchCfg):
             yield {**_ANY_SKILL, "key": key, "name": entry.name, "object": entry.objects[0]}
         else:
             strategies = entry.entries_by_strategy()
-            part = episode.planner.part_of(index)
+            part = episode.planner.part_of(own.get(index, index))
             if entry.planner_setting.derived:
                 with suppress(UnlatchError):  # of a part that an earlier skill moves
-                    strategies = episode.planner.strategies(index)
+                    strategies = episode.planner.strategies(own.get(index, index))
             index += 1
             unit = units.get((entry.objects[0], str(part)), "") if entry.objects else ""
             yield _shown_skill(key, entry, part, strategies, unit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
@@ -10,9 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.errors import RecordingError
 from unlatch.simcore.recording.episode import EpisodeRecord
+from unlatch.simcore.urdf.model import movable_joints
 from unlatch.skills.commands import Phase
+from unlatch.skills.mechanism_steps import conditions_of, part_of_joint
 from unlatch.workflows.runs.earlier_code import frames_to_show
 
 
@@ -160,6 +163,10 @@ def find_rounds(record: EpisodeRecord) -> list[SkillRound]:
     return rounds if record.success or not rounds else _add_failure(rounds, record)
 
 
+LEAST_OPENING = 0.01
+"""Least opening at the upper end of a chart [rad or m]: a closed part's motions of micrometres look like nothing."""
+
+
 def part_openings(record: EpisodeRecord, skill: Mapping[str, Any]) -> np.ndarray:
     """Returns how far the part of a skill is open in every frame, (T+1,) from closed [rad or m].
 
@@ -171,6 +178,39 @@ def part_openings(record: EpisodeRecord, skill: Mapping[str, Any]) -> np.ndarray
     positions = record.arrays[f"objects.{skill['object']}.joint_positions"][:, skill["joint_index"]]
     sign = 1.0 if skill["s_open"] >= skill["s_closed"] else -1.0
     return sign * (positions - skill["s_closed"])
+
+
+def with_what_frees(
+    record: EpisodeRecord, entries: Iterable[Mapping[str, Any]], assets: Mapping[str, ObjectAsset]
+) -> list[Mapping[str, Any]]:
+    """Returns entries of an episode, each part once, and after it what its mechanisms ask for: the lever of a door.
+
+    What a mechanism asks for has an entry with what `part_openings` reads, and is left out if it never moved.
+
+    Args:
+        record: The episode.
+        entries: Entries of skills or goals that name an object and a part.
+        assets: The objects by name.
+    """
+    found = {(entry["object"], entry["part"]): entry for entry in entries}
+    for name, part in list(found):
+        if part is None or name not in assets:
+            continue
+        asset = assets[name]
+        for condition in conditions_of(asset.articulation, asset.articulation.part(part).joint):
+            other = part_of_joint(asset.articulation, condition.by)
+            if other is None or (name, other.name) in found:
+                continue
+            entry = {
+                "object": name,
+                "part": other.name,
+                "joint_index": movable_joints(asset.model).index(other.joint),
+                "s_closed": other.openness.closed,
+                "s_open": other.openness.open,
+            }
+            if np.ptp(part_openings(record, entry)) > LEAST_OPENING:
+                found[name, other.name] = entry
+    return list(found.values())
 
 
 def failure_notes(record: EpisodeRecord) -> list[str]:

@@ -12,6 +12,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from unlatch.configs.schema import EpisodeCfg
+from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.simcore.recording.episode import EpisodeRecord
 from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.skills.commands import Phase
@@ -51,8 +52,6 @@ _CAPTION_PX = 25
 _GAP_PX = 4
 _MARGIN_PX = 8
 _TIMELINE_PX = 140
-_LEAST_OPENING = 0.01
-"""Least opening at the upper end of the chart [rad or m]: a closed part's motions of micrometres look like nothing."""
 _SINGLE_PENALTY = 2
 """A single picture in the last row counts like this many empty places."""
 _COLORS_KEPT = 256
@@ -211,7 +210,7 @@ def _draw_timeline(sheet: PhaseSheet, width: int) -> Array:
         axes.axvspan(begin, end, 1.03, 1.15, color=_shade(PHASE_COLORS[phase]), clip_on=False)
         frame = last
     for number, curve in enumerate(sheet.curves):
-        most = max(float(np.abs(curve.openings).max()), _LEAST_OPENING)
+        most = max(float(np.abs(curve.openings).max()), phase_moments.LEAST_OPENING)
         axes.plot(sheet.times_s, np.maximum(curve.openings, 0.0) / most, color=_shade(_CURVES[number % len(_CURVES)]))
         axes.lines[-1].set_label(curve.label)
     _write_numbers(axes, [tile for section in sheet.sections for tile in section.tiles], 26.0 * end_s / width)
@@ -364,7 +363,7 @@ def _choose_camera(
         corners += [acted.item.body.link_aabb(link) for link in ([] if near else _list_goal_links(shown, skill))]
     points = [
         record.arrays[f"{acted.arm_key}.tcp_position"][[moment.frame for moment in moments]],
-        record.arrays[f"{acted.arm_key}.ee_position"][frames],
+        record.arrays[f"{acted.arm_key}.ee_position"][[moment.frame for moment in moments]],
         *corners,
     ]
     return choose_best_view(
@@ -465,11 +464,21 @@ def _section_title(shown: RecordedWorld, skill_round: phase_moments.SkillRound, 
 
 
 def _describe_opening(shown: RecordedWorld, skill: int, frame: int, failed_phase: Phase | None) -> str:
-    """Returns how far the part is open; of a failure while the fingers open or close, how wide they are."""
+    """Returns how far the part is open, or what frees it before it moves; of missed fingers, how wide they are."""
     if failed_phase in _FINGERS_MOVE:
         return f"fingers {1e3 * _finger_openings(shown, skill)[frame]:.0f} mm"
-    openings, unit = _openings(shown, shown.record.skills[skill])
+    first, *others = phase_moments.with_what_frees(shown.record, [shown.record.skills[skill]], _assets(shown))
+    openings, unit = _openings(shown, first)
+    if abs(openings[frame]) < phase_moments.LEAST_OPENING:  # the part waits for what frees it
+        for entry in others:
+            freeing, of = _openings(shown, entry)
+            if abs(freeing[frame]) > phase_moments.LEAST_OPENING:
+                return f"{entry['part']} {_format_opening(float(freeing[frame]), of)}"
     return _format_opening(float(openings[frame]), unit)
+
+
+def _assets(shown: RecordedWorld) -> dict[str, ObjectAsset]:
+    return {name: item.asset for name, item in shown.episode.scene.objects.items()}
 
 
 def _finger_openings(shown: RecordedWorld, skill: int) -> Array:
@@ -481,9 +490,9 @@ def _finger_openings(shown: RecordedWorld, skill: int) -> Array:
 
 
 def _opening_curves(shown: RecordedWorld, rounds: Sequence[phase_moments.SkillRound], end: int) -> Iterator[Curve]:
-    """Yields the openings of parts that were acted on or that the goal names, and of fingers that failed to grasp."""
+    """Yields the openings of parts that were acted on, that free them or that the goal names, and of missed fingers."""
     entries = [*(shown.record.skills[item.skill] for item in rounds), *_list_goals_of_parts(shown.record)]
-    for entry in {(entry["object"], entry["part"]): entry for entry in entries}.values():
+    for entry in phase_moments.with_what_frees(shown.record, entries, _assets(shown)):
         openings, unit = _openings(shown, entry)
         most = _format_opening(float(np.max(openings[:end])), unit)
         words = part_words(shown.episode.scene.objects[entry["object"]].asset, entry["part"])

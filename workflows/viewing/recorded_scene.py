@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.objects.annotation import Part, PartKind
+from unlatch.objects.annotation import Part
 from unlatch.objects.articulated_object import ObjectAsset
 from unlatch.objects.config import ObjectCfg
 from unlatch.objects.library import load_object
@@ -34,7 +34,7 @@ from unlatch.skills.commands import Phase
 from unlatch.workflows.episode.assets import pin_side
 from unlatch.workflows.episode.scene import stated_boxes
 from unlatch.workflows.runs.recorded_config import config_of
-from unlatch.workflows.viewing.phase_moments import failure_notes, nothing_to_show
+from unlatch.workflows.viewing.phase_moments import failure_notes, nothing_to_show, part_openings, with_what_frees
 from unlatch.workflows.viewing.picture import Rgb
 from unlatch.workflows.viewing.scene_picture import add_laid_out_state
 
@@ -500,18 +500,17 @@ def _moving_bodies(
 def _shown_curves(
     record: EpisodeRecord, assets: Mapping[str, ObjectAsset], arrays: Mapping[str, Array]
 ) -> Iterator[ShownCurve]:
-    """Yields the positions of the parts that a skill acted on."""
-    shown = set()
-    for skill in record.skills:
-        owner, part, column = str(skill.get("object")), str(skill.get("part")), skill.get("joint_index")
-        key = f"objects.{owner}.joint_positions"
-        if owner not in assets or key not in arrays or column is None or (key, column) in shown:
-            continue
-        shown.add((key, column))
-        slides = assets[owner].articulation.part(part).kind is PartKind.slider
-        yield ShownCurve(
-            part if part == owner else f"{part} of {owner}", "m" if slides else "rad", arrays[key][:, column]
-        )
+    """Yields how far open the parts are that a skill acted on, and those that free them."""
+    acted = [
+        skill
+        for skill in record.skills
+        if skill.get("joint_index") is not None and f"objects.{skill['object']}.joint_positions" in arrays
+    ]
+    for entry in with_what_frees(record, acted, assets):
+        owner, part = entry["object"], entry["part"]
+        unit = assets[owner].model.joints[assets[owner].articulation.part(part).joint].unit
+        label = part if part == owner else f"{part} of {owner}"
+        yield ShownCurve(label, unit, _fill_gaps(part_openings(record, entry)))
 
 
 def _fill_gaps(array: Array) -> Array:

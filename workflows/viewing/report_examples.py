@@ -30,7 +30,13 @@ from unlatch.simcore.sim.visuals.pictures import LookAtCamera, take_picture
 from unlatch.simcore.sim.world import World
 from unlatch.workflows.viewing.clip import PageClip, count_clip_frames, take_clip
 from unlatch.workflows.viewing.episode_files import view_command
-from unlatch.workflows.viewing.phase_moments import failure_notes, find_rounds, last_finite_frame, part_openings
+from unlatch.workflows.viewing.phase_moments import (
+    LEAST_OPENING,
+    failure_notes,
+    find_rounds,
+    last_finite_frame,
+    part_openings,
+)
 from unlatch.workflows.viewing.phase_sheet import OVERSAMPLED, TILE_PX, take_phase_pictures
 from unlatch.workflows.viewing.report_counts import MapPoint, Tally
 from unlatch.workflows.viewing.scene_picture import add_laid_out_state, open_record, open_scene, whole_view
@@ -239,8 +245,6 @@ SIZE_IN = (3.8, 2.9)
 """Width and height [inches]; small, so that text is readable on a phone."""
 MOST_POINTS = 1500
 """Largest number of attempts that are drawn one by one; of more, success rates are drawn on a grid."""
-_LEAST_OPENING = 0.01
-"""Least opening at the upper end of its axis [rad or m]: a closed part's motions of micrometres look like nothing."""
 _CELLS = 18
 _BINS = 32
 _VARIABLES = ("ink", "faint", "line", "good", "set-a", "set-b", *(f"code-{code}" for code in FAILURE_CODES))
@@ -290,7 +294,7 @@ def table_map(places: Sequence[MapPoint]) -> str:
 def yaw_map(places: Sequence[MapPoint]) -> str:
     """Draws the yaw of the object and its opening at the start, by outcome; its distance if all start equally open."""
     openings = [place.opening or 0.0 for place in places]
-    varies = max(openings) - min(openings) > _LEAST_OPENING
+    varies = max(openings) - min(openings) > LEAST_OPENING
     values = openings if varies else [math.hypot(place.x_m, place.y_m) for place in places]
     points = [(math.degrees(place.yaw_rad), value) for place, value in zip(places, values, strict=True)]
     title, label = ("opening", "open by [rad or m]") if varies else ("distance", "from the origin of the world [m]")
@@ -342,7 +346,7 @@ def episode_curves(series: Sequence[EpisodeCurves]) -> list[str]:
             axes.plot(item["time_s"], item["opening"], **_line_style(item["code"]))
         axes.set(title="the part's joint, from closed", xlabel="time [s]", ylabel="open by [rad or m]")
         low, high = axes.get_ylim()
-        axes.set_ylim(min(low, -_LEAST_OPENING / 20), max(high, _LEAST_OPENING))
+        axes.set_ylim(min(low, -LEAST_OPENING / 20), max(high, LEAST_OPENING))
 
     def draw_forces(axes: Axes, key: str, title: str, label: str) -> None:
         for item in series:

@@ -71,7 +71,7 @@ def _fill_panel(scene: RecordedScene) -> str:
     charts = [{"unit": "N", "title": "largest contact force", "series": forces}] if forces else []
     for curve in scene.curves:
         series = {"label": curve.label, "rgb": list(_CURVE_RGB), "values": np.round(curve.values, 4).tolist()}
-        charts.append({"unit": curve.unit, "title": "joint position", "series": [series]})
+        charts.append({"unit": curve.unit, "title": "how far open", "series": [series]})
     content = {
         "title": scene.title,
         "success": scene.success,
@@ -164,7 +164,7 @@ def _make_blueprint(scene: RecordedScene) -> Any:
             rrb.Vertical(
                 rrb.TextDocumentView(origin="about", name="episode"),
                 rrb.TimeSeriesView(origin="plots/force", name="largest contact force [N]"),
-                rrb.TimeSeriesView(origin="plots/position", name="position of the part"),
+                rrb.TimeSeriesView(origin="plots/position", name="how far open"),
                 row_shares=[1, 2, 2],
             ),
             column_shares=[3, 1],

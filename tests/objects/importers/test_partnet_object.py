@@ -349,5 +349,5 @@ def test_a_locked_safe_has_the_joints_that_its_file_fixes(partnet_dir, load, ins
 
 
 def test_a_folder_without_objects_whose_mechanisms_are_stated_says_which_they_are(load, boxes_dir):
-    with pytest.raises(AssetError, match=r"folders safe, safe_rotate, Safe with one of 101584, 102278\)"):
+    with pytest.raises(AssetError, match=r"folders safe, safe_rotate, Safe with one of 101584, 102278, 102387\)"):
         load(str(boxes_dir), category="locked_safe")

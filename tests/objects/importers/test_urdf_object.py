@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from unlatch.objects.annotate.annotator import annotate_source
-from unlatch.objects.annotate.source import category_of, read_category, read_source
+from unlatch.objects.annotate.source import category_of, read_category, read_source, with_freed_joints
 from unlatch.objects.annotation import ANNOTATION_FILE, FramedVector
-from unlatch.objects.annotation_entries import FixedHandle, Region, RegionKind, RegionOpening
+from unlatch.objects.annotation_entries import FixedHandle, FreedJoint, Region, RegionKind, RegionOpening
 from unlatch.objects.config import ObjectCfg, ObjectSource
+from unlatch.objects.friction import joint_problems
 from unlatch.objects.importers.urdf_object import describe_doubts
 from unlatch.objects.library import describe_object_set, load_object
 from unlatch.simcore.errors import AssetError, ConfigError
@@ -255,6 +256,41 @@ def test_an_annotation_without_parts_frees_a_fixed_joint_and_the_parts_are_deriv
     assert asset.explain_held("door", asset.rest_positions) == [
         "door is latched: knob at 0 of the 0.7 rad that free it"
     ]
+
+
+def test_freed_joints_come_after_those_that_move_in_the_file(urdf):
+    urdf.write_text(CABINET.replace('<origin xyz="0.36 0 0.2"/></joint>', '<axis xyz="0 1 0"/></joint>'))
+    freed = with_freed_joints(read_urdf(urdf), {"screws": FreedJoint("revolute", 0.0, 1.2)}, where="here")
+    assert [joint.name for joint in freed.joints.values() if joint.moves] == ["hinge", "press", "screws"]
+
+
+def test_a_part_with_a_push_latch_is_closed_where_it_is_not_pressed(cfg, urdf):
+    urdf.write_text(CABINET.replace('lower="0" upper="1.6"', 'lower="-0.02" upper="1.6"'))
+    latch = "{kind: push_latch, joint: hinge, press: 0.02, pops_to: 0.3, effort: 1.0}"
+    urdf.with_name(ANNOTATION_FILE).write_text(
+        f"schema: 1\ncategory: cabinet\nurdf: {{file: cabinet.urdf}}\nmechanisms: {{touch: {latch}}}\n"
+    )
+    assert load(cfg).articulation.part("door").openness.closed == pytest.approx(0.0)
+
+
+RAIL = """<robot name="desk">
+  <link name="desk"><visual><origin xyz="0 0.2 0.2"/><geometry><box size="0.4 0.02 0.4"/></geometry></visual></link>
+  <link name="rail"><visual><geometry><box size="0.3 0.3 0.01"/></geometry></visual></link>
+  <link name="drawer"><visual><geometry><box size="0.36 0.36 0.1"/></geometry></visual>
+    <visual><origin xyz="0 -0.22 0"/><geometry><box size="0.1 0.02 0.01"/></geometry></visual></link>
+  <joint name="rail_slide" type="prismatic"><parent link="desk"/><child link="rail"/><origin xyz="0 0 0.1"/>
+    <axis xyz="0 -1 0"/><limit lower="0" upper="0.12"/><mimic joint="drawer_slide"/></joint>
+  <joint name="drawer_slide" type="prismatic"><parent link="rail"/><child link="drawer"/><origin xyz="0 0 0.1"/>
+    <axis xyz="0 -1 0"/><limit lower="0" upper="0.12"/></joint>
+</robot>
+"""
+
+
+def test_a_rail_that_is_no_part_has_the_friction_that_an_episode_asks_for(cfg, urdf):
+    urdf.write_text(RAIL)
+    asset = load(cfg)
+    assert [part.joint for part in asset.articulation.parts.values()] == ["drawer_slide"]
+    assert list(joint_problems(asset)) == []
 
 
 def test_a_freed_joint_without_an_axis_is_refused(cfg, locked, urdf):

@@ -17,7 +17,7 @@ from unlatch.skills.commands import Phase
 from unlatch.tasks.language import Manner, PartWords
 from unlatch.workflows.viewing import phase_sheet as phase_pictures
 from unlatch.workflows.viewing.best_view import find_acted_part
-from unlatch.workflows.viewing.phase_moments import SkillRound, find_rounds, part_openings
+from unlatch.workflows.viewing.phase_moments import SkillRound, find_rounds, part_openings, with_what_frees
 from unlatch.workflows.viewing.phase_sheet import TILE_PX, Curve, PhaseSheet, Section, Tile, draw_sheet, fitting_font
 from unlatch.workflows.viewing.scene_picture import open_record
 
@@ -213,6 +213,20 @@ def test_the_lid_that_a_pedal_opens_is_shown_with_the_pedal():
     assert phase_pictures._list_goal_links(shown, 0) == [parts["lid"].link]
     curves = phase_pictures._opening_curves(shown, find_rounds(made), 20)
     assert [curve.label for curve in curves] == ["pedal, up to 0.20 rad", "lid, up to 0.20 rad"]
+
+
+@pytest.mark.parametrize(("turned", "shown"), [(0.5, ["door", "lever"]), (0.001, ["door"])])
+def test_the_lever_that_frees_a_door_is_shown_after_it_if_it_moved(turned, shown):
+    asset = generated("latched_door")
+    joints, parts = movable_joints(asset.model), asset.articulation.parts
+    positions = np.zeros((3, len(joints)))
+    positions[1, joints.index(parts["lever"].joint)] = parts["lever"].openness.position(turned)
+    found = EpisodeRecord(0, 0, True, arrays={"objects.latched_door.joint_positions": positions})
+    door = {"object": "latched_door", "part": "door", "joint_index": joints.index(parts["door"].joint)}
+    made = with_what_frees(found, [door, door], {"latched_door": asset})
+    assert [entry["part"] for entry in made] == shown
+    if len(made) > 1:
+        assert part_openings(found, made[1]).tolist() == pytest.approx([0.0, turned, 0.0])
 
 
 @pytest.mark.parametrize("s_open", [1.5, -1.5])

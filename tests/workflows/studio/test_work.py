@@ -39,6 +39,19 @@ def test_every_skill_of_a_chain_with_a_search_is_planned_from_the_end_of_the_one
 
 
 @pytest.mark.slow
+def test_what_frees_a_part_has_no_entry_of_its_own_in_the_text(work):
+    document = new_document(["object=locked_safe", "skill=open"])
+    scene = work.do(StudioJob(SCENE, task_text(document)))
+    assert scene.scene.lines[-1].startswith("locked_safe: door is latched: lever at 0 of")
+    assert [(each["name"], each["part"]) for each in scene.skills] == [("artpreplan", None), ("open", "door")]
+    result = plan(work, document)
+    assert [(each.skill, each.part, each.key) for each in result.plans[-2:]] == [
+        ("rotate", "knob", ""),
+        ("open", "door", "skills[1]"),
+    ]
+
+
+@pytest.mark.slow
 def test_a_carried_object_follows_the_hand_and_stays_where_it_is_put(work):
     result = plan(work, new_document(["task=place_can"]))
     pick, place = result.plans
