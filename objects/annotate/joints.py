@@ -63,6 +63,9 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
             stands_out = float((_box_middle(moved) - _box_middle(fixed)) @ axis) >= 0.0
             return (lower, upper) if stands_out else (upper, lower)
     rises = joint.kind == "prismatic" and abs(axis[2]) > 0.7
+    drawn = 0.0
+    if joint.kind != "prismatic":  # limits may leave play on either side of the pose in which the file draws the part
+        drawn = next((end for end in (lower, upper) if abs(end) < MIN_RANGE_RAD <= upper - lower), 0.0)
     positions = [lower, upper]
     if joint.kind == "prismatic" and not rises and lower < 0.0 < upper:
         positions = [0.0, lower, upper]
@@ -79,20 +82,20 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
         volumes = {s: _box_volume(fixed, geometry.points(moving, {joint.name: s})) for s in positions}
         # of equal boxes, as of a lever on a door, the pose in which the file draws the part
         closed = min(volumes, key=lambda s: (round(volumes[s], 6), abs(s)))
-        drawn, turned = geometry.points(moving), geometry.points(moving, {joint.name: closed})
+        start, turned = geometry.points(moving), geometry.points(moving, {joint.name: closed})
         if (
             joint.kind != "prismatic"
-            and 0.0 in (lower, upper)
-            and volumes[0.0] < (1.0 + _NEARLY_SAME_BOX) * volumes[closed]
-            and float((_box_middle(turned) - _box_middle(drawn))[2]) > _LOWER * float(np.ptp(drawn, axis=0).max())
+            and drawn in (lower, upper)
+            and volumes[drawn] < (1.0 + _NEARLY_SAME_BOX) * volumes[closed]
+            and float((_box_middle(turned) - _box_middle(start))[2]) > _LOWER * float(np.ptp(start, axis=0).max())
         ):
-            closed = lower if lower == 0.0 else upper  # a lid that opens in front of a tank, and lies closed
+            closed = drawn  # a lid that opens in front of a tank, and lies closed
         if joint.kind == "prismatic" and 0.0 in volumes and volumes[0.0] <= (1.0 + _FLUSH) * volumes[closed]:
             closed = 0.0  # the part is flush with the body; any further, it would move into the body
         if joint.kind == "prismatic" and max(volumes.values()) < (1.0 + _SAME_BOX) * min(volumes.values()):
             closed = (lower if axis[2] > 0 else upper) if rises else min(volumes, key=abs)
-    if 0.0 in (*positions, upper) and _turns_about_its_middle(geometry, joint, axis):
-        closed = 0.0  # its box says nothing, and the file draws it at one end or in between
+    if drawn in positions and _turns_about_its_middle(geometry, joint, axis):
+        closed = drawn  # its box says nothing, and the file draws it at one end or in between
     opened = max((lower, upper), key=lambda s: abs(s - closed))
     if joint.kind == "revolute" and lower < closed < upper and len(fixed) and len(geometry.points(moving)):
         # to the side on which the part leaves the body

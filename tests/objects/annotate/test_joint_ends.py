@@ -23,6 +23,15 @@ def test_a_knob_is_closed_where_its_file_draws_it_at_one_end_with_and_without_it
     assert joint_ends(geometry, geometry.model.joints["turn"]) == (0.0, opened)
 
 
+@pytest.mark.parametrize(("lower", "upper"), [(-0.005, 2.1), (-2.1, 0.005)])
+@pytest.mark.parametrize("body", [BODY.replace("0.22 0 0", "0 0.16 0"), ""], ids=["beside its body", "alone"])
+def test_a_knob_is_closed_where_its_file_draws_it_also_if_its_limits_leave_play(body, lower, upper, tmp_path):
+    file = tmp_path / "mobility.urdf"
+    file.write_text(URDF.format(body=body, knob=KNOB, lower=lower, upper=upper))
+    geometry = ObjectGeometry(read_source(file))
+    assert joint_ends(geometry, geometry.model.joints["turn"]) == tuple(sorted((lower, upper), key=abs))
+
+
 @pytest.mark.parametrize("roll", ["1.5707963", "1.5708", "1.57079", "1.57"])
 @pytest.mark.parametrize(("lower", "upper"), [(-1.57, 0.0), (0.0, 1.57)])
 def test_rounding_of_an_upright_axis_does_not_decide_which_end_of_a_small_door_is_closed(lower, upper, roll, tmp_path):
