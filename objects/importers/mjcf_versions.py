@@ -107,9 +107,9 @@ def _mend(problem: str, roots: dict[str, ET.Element], notices: list[str]) -> int
             element.append(inner)
         return len(found)
     problem = " ".join(problem.split())
-    element, repeated = _UNKNOWN_ELEMENT.search(problem), _REPEATED.search(problem)
-    if element is not None and not get_close_matches(element[1], _WHAT_IT_IS, n=1):
-        return _drop(roots, element[1], notices)
+    stranger, repeated = _UNKNOWN_ELEMENT.search(problem), _REPEATED.search(problem)
+    if stranger is not None and not get_close_matches(stranger[1], _WHAT_IT_IS, n=1):
+        return _drop(roots, stranger[1], notices)
     if repeated is not None:
         return _drop(roots, repeated[2], notices, name=repeated[1])
     unknown = _UNKNOWN.search(problem)
