@@ -172,10 +172,14 @@ class SceneObject(Module):
         return float(self.body.joint_states([joint])[0][0])
 
     def hold(self, joints: frozenset[str]) -> None:
-        """Holds these joints at their present positions, with at most their own friction, and releases the others."""
+        """Holds these joints at their present positions, with at most their own friction, and releases the others.
+
+        A joint without limits brakes with its friction instead: Bullet takes 0 for both of its limits, and a motor that
+        holds a place would drive it there.
+        """
         for name in self.joint_names:
             if name in joints or name in self._held:
-                self.drives.hold(name, enabled=name in joints)
+                self.drives.hold(name, enabled=name in joints and self.asset.model.joints[name].is_limited)
         self._held = joints
 
     def max_joint_speed(self) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 from unlatch.objects.annotate.couplings import find_mechanisms, reachable_ends, stated_couplings
 from unlatch.objects.annotate.grips import body_point, button_grip, find_grip, is_small_stud, is_uncovered, push_point
 from unlatch.objects.annotate.joints import (
+    MIN_RANGE_M,
     JointChoice,
     all_joint_ends,
     fitting_joints,
@@ -407,11 +408,16 @@ _BUTTON_NAMES = {"button", "key"}
 
 
 def _is_button(choice: JointChoice, posed: PosedObject, view: PartView) -> bool:
-    """Whether a finger presses a part: it slides a little, with nothing in front, and is a small stud or called so."""
+    """Whether a finger presses a part: it slides a little, with nothing in front, and is a small stud or called so.
+
+    A stud that its file draws fully out is a button also where it stands far out: other sliders are drawn closed.
+    """
     travel_m = abs(posed.open - posed.closed)
     if posed.is_switch or not view.slides or travel_m >= SMALL_RANGE_M or not is_uncovered(view, travel_m):
         return posed.is_switch
-    return bool(_BUTTON_NAMES & set(choice.names.split())) or (not choice.is_large and is_small_stud(view))
+    is_drawn_out = abs(posed.open) < MIN_RANGE_M < abs(posed.closed)
+    is_stud = is_small_stud(view, stands_out=is_drawn_out) and (is_drawn_out or not choice.is_large)
+    return is_stud or bool(_BUTTON_NAMES & set(choice.names.split()))
 
 
 def _make_entry(geometry: ObjectGeometry, item: PosedPart, name: str, peer: PeerInfo | None, scale: float) -> Part:

@@ -105,7 +105,7 @@ def find_rails(geometry: ObjectGeometry, is_hidden: Callable[[list[str]], bool])
         carried = [
             other
             for other in model.joints.values()
-            if other.kind == "prismatic" and other.parent in own and _is_parallel(model, joint, other)
+            if other.kind == "prismatic" and other.parent in own and is_parallel(model, joint, other)
         ]
         own_seen = [link for link in own if len(geometry.vertices(link))]
         for other in carried:
@@ -114,7 +114,8 @@ def find_rails(geometry: ObjectGeometry, is_hidden: Callable[[list[str]], bool])
     return found
 
 
-def _is_parallel(model: UrdfModel, first: Joint, second: Joint) -> bool:
+def is_parallel(model: UrdfModel, first: Joint, second: Joint) -> bool:
+    """Returns whether the axes of two joints are parallel in the pose in which the file draws them."""
     axes = [model.link_pose(joint.child).rotate(joint.axis / np.linalg.norm(joint.axis)) for joint in (first, second)]
     return abs(float(axes[0] @ axes[1])) > _PARALLEL
 

@@ -243,14 +243,17 @@ def is_uncovered(view: PartView, travel_m: float) -> bool:
     return _body_before(view) <= float(view.bounds[1][0]) + travel_m
 
 
-def is_small_stud(view: PartView) -> bool:
-    """Returns whether a slider is a small piece in the surface of the body, too flat for fingers to hold."""
+def is_small_stud(view: PartView, *, stands_out: bool = False) -> bool:
+    """Returns whether a slider is a small piece in the surface of the body, too flat for fingers to hold.
+
+    With `stands_out`, it may also stand far out of the surface.
+    """
     low, high = view.bounds
     if float(np.max((high - low)[1:])) > _STUB_M or not len(view.body_mesh.faces):
         return False
     back, front = (float(view.body_mesh.vertices[:, 0].min()), float(view.body_mesh.vertices[:, 0].max()))
     is_in_front = high[0] >= back + _SURFACE_SHARE * (front - back)
-    return bool(is_in_front and high[0] - _body_before(view) < PROTRUSION_MIN_M)
+    return bool(is_in_front and (stands_out or high[0] - _body_before(view) < PROTRUSION_MIN_M))
 
 
 def _body_before(view: PartView) -> float:

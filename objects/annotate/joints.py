@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unlatch.objects.annotate.couplings import find_rails, hangs_on_leader
+from unlatch.objects.annotate.couplings import find_rails, hangs_on_leader, is_parallel
 from unlatch.objects.annotate.kinds import names_kind
 from unlatch.objects.annotate.posing import Ends, body_along, surface_points
 from unlatch.objects.annotate.source import ObjectGeometry, base_scale, check_extent
 from unlatch.objects.annotation import SMALL_RANGE_RAD
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.urdf.model import ENDLESS, Joint
+from unlatch.simcore.urdf.model import ENDLESS, Joint, UrdfModel
 
 SHORT_SHARE = 0.05
 """A slider that moves by a smaller share of the object's largest extent may be a button."""
@@ -46,7 +46,8 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
     equal, a part that slides up and down is closed below, where its weight takes it, and any other one as it is drawn.
     A slider that moves only a little is closed at the end that is nearer to the middle of the body, such as a button
     that is pressed. A part that turns about its middle, such as a knob, is closed as it is drawn if that is at one
-    end of its range, or in between and it turns both ways. A turning part opens by at most half a circle.
+    end of its range, or in between and it turns both ways, and so is a leaf that turns on another one about a parallel
+    axis. A turning part opens by at most half a circle.
     """
     lower, upper = joint_limits(joint)
     model = geometry.model
@@ -63,6 +64,9 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
             stands_out = float((_box_middle(moved) - _box_middle(fixed)) @ axis) >= 0.0
             return (lower, upper) if stands_out else (upper, lower)
     rises = joint.kind == "prismatic" and abs(axis[2]) > 0.7
+    drawn = 0.0
+    if joint.kind != "prismatic":  # limits may leave play on either side of the pose in which the file draws the part
+        drawn = next((end for end in (lower, upper) if abs(end) < MIN_RANGE_RAD <= upper - lower), 0.0)
     positions = [lower, upper]
     if joint.kind == "prismatic" and not rises and lower < 0.0 < upper:
         positions = [0.0, lower, upper]
@@ -79,20 +83,22 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
         volumes = {s: _box_volume(fixed, geometry.points(moving, {joint.name: s})) for s in positions}
         # of equal boxes, as of a lever on a door, the pose in which the file draws the part
         closed = min(volumes, key=lambda s: (round(volumes[s], 6), abs(s)))
-        drawn, turned = geometry.points(moving), geometry.points(moving, {joint.name: closed})
+        start, turned = geometry.points(moving), geometry.points(moving, {joint.name: closed})
         if (
             joint.kind != "prismatic"
-            and 0.0 in (lower, upper)
-            and volumes[0.0] < (1.0 + _NEARLY_SAME_BOX) * volumes[closed]
-            and float((_box_middle(turned) - _box_middle(drawn))[2]) > _LOWER * float(np.ptp(drawn, axis=0).max())
+            and drawn in (lower, upper)
+            and volumes[drawn] < (1.0 + _NEARLY_SAME_BOX) * volumes[closed]
+            and float((_box_middle(turned) - _box_middle(start))[2]) > _LOWER * float(np.ptp(start, axis=0).max())
         ):
-            closed = lower if lower == 0.0 else upper  # a lid that opens in front of a tank, and lies closed
+            closed = drawn  # a lid that opens in front of a tank, and lies closed
         if joint.kind == "prismatic" and 0.0 in volumes and volumes[0.0] <= (1.0 + _FLUSH) * volumes[closed]:
             closed = 0.0  # the part is flush with the body; any further, it would move into the body
         if joint.kind == "prismatic" and max(volumes.values()) < (1.0 + _SAME_BOX) * min(volumes.values()):
             closed = (lower if axis[2] > 0 else upper) if rises else min(volumes, key=abs)
-    if 0.0 in (*positions, upper) and _turns_about_its_middle(geometry, joint, axis):
-        closed = 0.0  # its box says nothing, and the file draws it at one end or in between
+    if drawn in positions and joint.kind == "revolute" and _turns_on_a_leaf(model, joint):
+        closed = drawn  # its box is smallest where it lies folded on the leaf that carries it
+    if drawn in positions and _turns_about_its_middle(geometry, joint, axis):
+        closed = drawn  # its box says nothing, and the file draws it at one end or in between
     opened = max((lower, upper), key=lambda s: abs(s - closed))
     if joint.kind == "revolute" and lower < closed < upper and len(fixed) and len(geometry.points(moving)):
         # to the side on which the part leaves the body
@@ -105,6 +111,11 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
     if joint.kind == "revolute":
         opened = closed + float(np.clip(opened - closed, -MAX_OPEN_RAD, MAX_OPEN_RAD))
     return closed, opened
+
+
+def _turns_on_a_leaf(model: UrdfModel, joint: Joint) -> bool:
+    carriers = (above for above in model.joints_above(joint.parent) if above.kind == "revolute")
+    return any(is_parallel(model, above, joint) for above in carriers)
 
 
 def _turns_about_its_middle(geometry: ObjectGeometry, joint: Joint, axis: np.ndarray) -> bool:

@@ -1,9 +1,10 @@
-"""Reads an MJCF that was written for an older MuJoCo, as those of mujoco-py and D4RL are."""
+"""Reads an MJCF that MuJoCo refuses: one for an older MuJoCo (mujoco-py, D4RL), or for a program around it (LIBERO)."""
 
 from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from difflib import get_close_matches
 from pathlib import Path
 from posixpath import basename, dirname, join, normpath
 from typing import Any
@@ -11,16 +12,34 @@ from typing import Any
 from unlatch.simcore.urdf.reader import parse_xml
 
 _UNKNOWN = re.compile(r"unrecognized attribute: '(\w+)' Element '(\w+)'")
+_UNKNOWN_ELEMENT = re.compile(r"unrecognized element Element '(\w+)'")
+_REPEATED = re.compile(r"repeated name '([^']*)' in (texture|material|mesh)\b")
+_MASSLESS = "mass and inertia of moving bodies must be larger"
 _RENAMED = "top-level default class 'main' cannot be renamed"
 _ABOUT_NO_SHAPE = ("compiler", "flag", "global", "headlight", "map", "option", "quality", "size", "statistic")
 """Elements whose attributes say how MuJoCo simulates and draws, not what the model is."""
+_WHAT_IT_IS = (
+    "attach",
+    "body",
+    "default",
+    "frame",
+    "freejoint",
+    "geom",
+    "include",
+    "inertial",
+    "joint",
+    "mesh",
+    "replicate",
+)
+"""Elements without which the model would be another one; what is not called nearly so can be left out."""
 
 
 def read_spec(mujoco: Any, path: Path, notices: list[str]) -> Any:
     """Returns the `mujoco.MjSpec` of a file, also if it has what MuJoCo has dropped since it was written.
 
-    Attributes that this MuJoCo does not know are left out where they say nothing about the model, with a line each in
-    `notices`. Classes of defaults beside `main` become classes below it.
+    Attributes and elements that this MuJoCo does not know are left out where they say nothing about the model, and of
+    two textures, materials or meshes of one name the first counts, with a line each in `notices`. Classes of defaults
+    beside `main` become classes below it.
 
     Raises:
         ValueError: MuJoCo cannot read the file all the same.
@@ -87,7 +106,13 @@ def _mend(problem: str, roots: dict[str, ET.Element], notices: list[str]) -> int
             element.attrib.clear()
             element.append(inner)
         return len(found)
-    unknown = _UNKNOWN.search(" ".join(problem.split()))
+    problem = " ".join(problem.split())
+    stranger, repeated = _UNKNOWN_ELEMENT.search(problem), _REPEATED.search(problem)
+    if stranger is not None and not get_close_matches(stranger[1], _WHAT_IT_IS, n=1):
+        return _drop(roots, stranger[1], notices)
+    if repeated is not None:
+        return _drop(roots, repeated[2], notices, name=repeated[1])
+    unknown = _UNKNOWN.search(problem)
     if unknown is None or unknown[2] not in _ABOUT_NO_SHAPE:
         return None
     attribute, tag = unknown.groups()
@@ -96,3 +121,42 @@ def _mend(problem: str, roots: dict[str, ET.Element], notices: list[str]) -> int
         del element.attrib[attribute]
     notices += [f"left out: '{attribute}' of <{tag}>, which this MuJoCo does not know"] * bool(owners)
     return len(owners)
+
+
+def _drop(roots: dict[str, ET.Element], tag: str, notices: list[str], *, name: str | None = None) -> int:
+    """Takes all elements of a tag out, or with `name` those of this name but the first; returns how many."""
+    found = [
+        (parent, child)
+        for root in roots.values()
+        for parent in root.iter()
+        for child in parent.findall(tag)
+        if name is None or child.get("name") == name
+    ][0 if name is None else 1 :]
+    for parent, child in found:
+        parent.remove(child)
+    what = f"<{tag}>, which MuJoCo does not know" if name is None else f"the second {tag} of the name '{name}'"
+    notices += [f"left out: {what}"] * bool(found)
+    return len(found)
+
+
+def compile_spec(spec: Any) -> Any:
+    """Returns the compiled model (`mujoco.MjModel`), also of a part of a scene whose masses only the scene would give.
+
+    Such files count shapes of `inertiagrouprange` alone and have none of them: all shapes that touch count then.
+
+    Raises:
+        ValueError: MuJoCo cannot compile it all the same.
+    """
+    idle = []  # shapes that are only seen, of bodies that have others; a spec that has failed does not list them
+    for body in spec.bodies:
+        seen = [geom for geom in body.geoms if not (geom.contype or geom.conaffinity)]
+        idle += seen if len(seen) < len(body.geoms) else []
+    try:
+        return spec.compile()
+    except ValueError as exc:
+        if _MASSLESS not in str(exc):
+            raise
+    spec.compiler.inertiagrouprange = (0, 5)
+    for geom in idle:
+        geom.mass = 0.0
+    return spec.compile()

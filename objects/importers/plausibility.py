@@ -366,8 +366,8 @@ def _find_inward(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt
         return None  # it moves both ways
     motion = _Motion(geometry, joint, extent)
     back = start - (far - start)
-    if joint.kind == "prismatic" and motion.slides_in_plane(start, far):
-        return None  # a sliding door goes into its wall
+    if joint.kind == "prismatic" and (motion.slides_in_plane(start, far) or _stands_out(geometry, joint, start, far)):
+        return None  # a sliding door goes into its wall, and a button that stands far out is pressed
     if motion.entering(start, far) <= _MUCH:
         return None
     problem = f"leads its part into the body: from {start:g} to {far:.3g}"
@@ -385,6 +385,14 @@ def _find_inward(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt
     if start != 0.0:
         mended = replace(joint, lower=min(start, back), upper=max(start, back))
     return _doubt(joint, problem, mended)
+
+
+def _stands_out(geometry: ObjectGeometry, joint: Joint, start: float, far: float) -> bool:
+    """Returns whether a slider stands out of the body also at the end of its way, against which it moves."""
+    way = geometry.model.link_pose(joint.child).rotate(joint.axis) * (far - start)
+    part = geometry.points(geometry.moving_links(joint), {joint.name: far})
+    body = geometry.points(_body_links(geometry.model, joint))
+    return bool(len(body) and (part @ way).min() < (body @ way).min())
 
 
 def _find_turned_in_plane(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt | None:

@@ -160,6 +160,11 @@ OBJECTS = {
         joint("prismatic", "0.1 0 0.05", "0 0 1", 0.0, 0.1),
     ),
     "button": (PLATED, BUTTON, joint("prismatic", "0.21 0.1 0.3", "-1 0 0", 0.0, 0.003)),
+    "mushroom": (
+        PLATED,
+        cylinder("0.015 0 0", 0.008, 0.03, ALONG_X) + cylinder("0.034 0 0", 0.017, 0.008, ALONG_X),
+        joint("prismatic", "0.21 0.1 0.3", "-1 0 0", 0.0, 0.024),
+    ),
     "switch": (PLATED, box("0.004 0 0", "0.008 0.02 0.04"), ROCKING),
     "rocker": (HOLED, box("-0.008 0 0", "0.03 0.014 0.02"), joint("revolute", "0.206 0 0.2", "0 1 0", -0.07, 0.07)),
     "thick_rocker": (PLATED, box("0.008 0 0", "0.016 0.02 0.03"), ROCKING),

@@ -137,6 +137,13 @@ def test_a_button_is_closed_when_it_is_pressed_and_no_hand_holds_it(write):
     np.testing.assert_allclose(part.keypoint(SPOT).xyz, [0.006, 0.0, 0.0], atol=1e-3)
 
 
+def test_a_button_that_its_file_draws_far_out_is_pressed_and_a_stud_drawn_in_is_pulled(write):
+    part = only_part(path := write("mushroom"))
+    assert (part.name, part.is_button, part.openness.closed, part.openness.open) == ("button", True, 0.024, 0.0)
+    path.write_text(path.read_text().replace('lower="0.0" upper="0.024"', 'lower="-0.024" upper="0.0"'))
+    assert not only_part(path).is_button
+
+
 @pytest.mark.parametrize("name", ["switch", "rocker", "thick_rocker"])
 def test_a_switch_is_pressed_on_the_side_that_rises_however_deep_it_is_in_the_body(write, name):
     part = only_part(write(name))

@@ -23,6 +23,15 @@ def test_a_knob_is_closed_where_its_file_draws_it_at_one_end_with_and_without_it
     assert joint_ends(geometry, geometry.model.joints["turn"]) == (0.0, opened)
 
 
+@pytest.mark.parametrize(("lower", "upper"), [(-0.005, 2.1), (-2.1, 0.005)])
+@pytest.mark.parametrize("body", [BODY.replace("0.22 0 0", "0 0.16 0"), ""], ids=["beside its body", "alone"])
+def test_a_knob_is_closed_where_its_file_draws_it_also_if_its_limits_leave_play(body, lower, upper, tmp_path):
+    file = tmp_path / "mobility.urdf"
+    file.write_text(URDF.format(body=body, knob=KNOB, lower=lower, upper=upper))
+    geometry = ObjectGeometry(read_source(file))
+    assert joint_ends(geometry, geometry.model.joints["turn"]) == tuple(sorted((lower, upper), key=abs))
+
+
 @pytest.mark.parametrize("roll", ["1.5707963", "1.5708", "1.57079", "1.57"])
 @pytest.mark.parametrize(("lower", "upper"), [(-1.57, 0.0), (0.0, 1.57)])
 def test_rounding_of_an_upright_axis_does_not_decide_which_end_of_a_small_door_is_closed(lower, upper, roll, tmp_path):
@@ -60,3 +69,21 @@ def test_a_lid_that_opens_in_front_of_a_tank_is_closed_where_it_lies(tmp_path):
     file.write_text(text.replace('<axis xyz="1 0 0"/>', '<origin xyz="-0.16 0 0.2"/><axis xyz="0 -1 0"/>'))
     geometry = ObjectGeometry(read_source(file))
     assert joint_ends(geometry, geometry.model.joints["turn"]) == (0.0, 1.5)
+
+
+@pytest.mark.parametrize("axis", ["0 0 1", "0 0 -1"])
+def test_a_leaf_on_a_leaf_is_closed_where_both_are_drawn_in_a_row(axis, tmp_path):
+    case = '<visual><origin xyz="-0.2 0 0"/><geometry><box size="0.4 0.4 0.4"/></geometry></visual>'
+    leaf = '<visual><origin xyz="0.01 0.1 0"/><geometry><box size="0.02 0.2 0.4"/></geometry></visual>'
+    joint = (
+        '<joint name="{0}" type="revolute"><origin xyz="0 {1} 0"/><parent link="{2}"/><child link="{0}"/>'
+        '<axis xyz="{3}"/><limit lower="0" upper="{4}" effort="1" velocity="1"/></joint>'
+    )
+    file = tmp_path / "folding.urdf"
+    file.write_text(
+        f'<robot name="f"><link name="case">{case}</link><link name="first">{leaf}</link>'
+        f'<link name="second">{leaf}</link>'
+        f"{joint.format('first', -0.2, 'case', '0 0 -1', 1.5)}{joint.format('second', 0.2, 'first', axis, 2.9)}</robot>"
+    )
+    geometry = ObjectGeometry(read_source(file))
+    assert joint_ends(geometry, geometry.model.joints["second"]) == (0.0, 2.9)

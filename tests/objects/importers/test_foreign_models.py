@@ -239,6 +239,32 @@ def test_an_older_mjcf_may_include_two_files_of_one_name(tmp_path):
     assert {"left", "right"} <= read_source(tmp_path / "model.xml").model.joints.keys()
 
 
+PART_OF_SCENE = """<mujoco><compiler angle="radian" inertiagrouprange="4 5"/>
+<asset><material name="paint" rgba="1 0 0 1"/><material name="paint" rgba="0 1 0 1"/></asset>
+<worldbody><body name="case"><geom type="box" size="0.1 0.2 0.2"/><region name="inside"/>
+<body name="leaf" pos="0.12 -0.2 0"><joint name="hinge" axis="0 0 -1" range="0 1.5"/>
+<geom type="box" size="0.02 0.2 0.2" pos="0 0.2 0" material="paint" contype="0" conaffinity="0"/>
+<geom type="box" size="0.02 0.2 0.2" pos="0 0.2 0" mass="0.7"/></body></body></worldbody></mujoco>"""
+
+
+def test_an_mjcf_that_only_the_program_around_it_completes_is_read(tmp_path):
+    pytest.importorskip("mujoco")
+    (tmp_path / "model.xml").write_text(PART_OF_SCENE)
+    source = read_source(tmp_path / "model.xml")
+    leaf = source.model.links["leaf"]
+    assert leaf.inertial.mass_kg == pytest.approx(0.7), (
+        "shapes that are only seen weigh nothing beside those that touch"
+    )
+    assert leaf.visuals[0].rgba[:3] == pytest.approx((1.0, 0.0, 0.0)), "the first material of a name counts"
+    assert source.notices == (
+        "left out: <region>, which MuJoCo does not know",
+        "left out: the second material of the name 'paint'",
+    )
+    (tmp_path / "model.xml").write_text(PART_OF_SCENE.replace("<region ", "<frame ").replace("<joint ", "<jiont "))
+    with pytest.raises(AssetError, match="MuJoCo cannot read it"):
+        read_source(tmp_path / "model.xml")
+
+
 def test_an_sdf_without_joints_names_the_model_that_it_includes_and_lacks(tmp_path):
     path = tmp_path / "model.sdf"
     path.write_text('<sdf version="1.6"><model name="m"><include><uri>model://gone</uri></include></model></sdf>')

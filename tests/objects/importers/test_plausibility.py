@@ -211,6 +211,17 @@ def test_a_button_is_pressed_into_its_body_and_is_not_doubted(tmp_path):
     assert said(path) == []
 
 
+def test_a_button_that_stands_out_at_the_end_of_its_way_is_not_doubted(tmp_path):
+    button = joint("prismatic", "0 0 0.1", "0 0 -1", 0, 0.024)
+    stem, head = box("0 0 -0.02", "0.01 0.01 0.1"), box("0 0 0.032", "0.03 0.03 0.01")
+    assert not said(write(tmp_path, stem + head, button, body=box("0 0 0.05", "0.1 0.1 0.1")))
+    deeper = button.replace('upper="0.024"', 'upper="0.09"')
+    assert (
+        "leads its part into the body"
+        in said(write(tmp_path, stem + head, deeper, body=box("0 0 0.05", "0.1 0.1 0.1")))[0]
+    )
+
+
 def test_a_door_in_a_frame_may_turn_to_either_side(tmp_path):
     frame = boxes(("0 0.23 0.4", "0.06 0.05 0.8"), ("0 -0.23 0.4", "0.06 0.05 0.8"))
     door = box("0 -0.2 0", "0.03 0.4 0.7")
