@@ -1,6 +1,7 @@
 """`unlatch new robot`: what is measured of a URDF, and a robot without Python."""
 
 import copy
+import math
 import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
@@ -369,6 +370,24 @@ def test_the_box_of_the_hand_lies_before_an_arm_that_looks_backwards(write_arm):
     robot = robot_from_urdf(file, name="mine", stated=str(file), reach=REACH)
     assert abs(robot.base_yaw_deg) == 180.0
     assert robot.arms[0].workspace == [[-1.3, -1.3, -0.9], [0.6, 1.3, 1.3]]
+
+
+@pytest.mark.parametrize("mount_deg", [0.0, 180.0, 90.0, -90.0])
+@pytest.mark.parametrize("leans", ["forwards", "to both sides"])
+def test_an_arm_on_a_turned_mount_that_turns_freely_has_the_limits_of_its_first_joint_behind(
+    leans, mount_deg, write_arm
+):
+    limits = 'lower="-2.9" upper="2.9"'
+    text = arm_urdf().replace(limits, 'lower="-3.14" upper="3.14"', 1)
+    text = text.replace(limits, 'lower="0.2" upper="2.0"', 1) if leans == "forwards" else text
+    mount = f'<origin xyz="0 0 0" rpy="0 0 {math.radians(mount_deg)}"/><parent link="floor"/><child link="base"/>'
+    text = text.replace("</robot>", f'<link name="floor"/><joint name="mount" type="fixed">{mount}</joint></robot>')
+    file = write_arm(text)
+    model, (chain, hand) = read_urdf(file), measure(file)
+    robot = RobotCfg(name="mine", arms=[robot_from_urdf_module._describe_arm(model, chain, hand, "left")])
+    robot.urdf = str(file)
+    turn_deg = robot_from_urdf_module._yaw_deg(robot, REACH, model) + mount_deg
+    assert math.remainder(turn_deg, 360.0 if leans == "forwards" else 180.0) == pytest.approx(0.0)
 
 
 def test_a_lift_is_a_joint_of_the_only_arm_with_a_head_beside_it(write_arm):
