@@ -632,14 +632,15 @@ def _follow(robot: RobotCfg, arm: ArmCfg) -> Iterator[TrialResult]:
     with World(WorldCfg()) as world:
         bench = _Bench(world, robot, arm)
         swing = free_swing(bench, home, swing)
-        before, off, length, last = home, 0.0, 0.0, kinematics.pose(home) @ head
+        first = second = home
+        off, length, last = 0.0, 0.0, kinematics.pose(home) @ head
         for frame in range(2 * _MOVE_FRAMES):
             q = home + swing * np.sin(np.pi * frame / _MOVE_FRAMES) ** 2 * np.sign(np.sin(np.pi * frame / _MOVE_FRAMES))
             bench.move(q, arm.gripper.max_width_m)
-            told = kinematics.pose(0.5 * (before + q)) @ head  # a frame ends midway between two actions
+            told = kinematics.pose((first + 4.0 * second + q) / 6.0) @ head  # where the B-spline is as a frame ends
             off = max(off, float(np.linalg.norm(bench.arm.T_base_ee @ head - told)))
             length += float(np.linalg.norm(told - last))
-            before, last = q, told
+            first, second, last = second, q, told
     text = f"follows a path of {1e3 * length:.0f} mm to within {1e3 * off:.1f} mm"
     passed = off <= _OFF_PATH_M
     yield TrialResult(

@@ -546,6 +546,15 @@ def test_a_finger_effort_below_that_of_any_gripper_is_a_placeholder(write_arm):
     assert weak_hands(file, robot_from_urdf(file, name="mine", stated=str(file), reach=REACH)) == []
 
 
+def test_a_stiff_arm_is_within_a_millimetre_of_its_path_in_the_test_in_physics():
+    robot = load_robot("franka_panda")
+    (result,) = new_robot_module._follow(robot, robot.arms[0])
+    assert float(result.text.rpartition("within ")[2].removesuffix(" mm")) < 1.0
+    weak = replace(robot.arms[0], max_effort=[0.1 * value for value in robot.arms[0].max_effort])
+    (result,) = new_robot_module._follow(replace(robot, arms=[weak]), weak)
+    assert not result.passed
+
+
 def test_the_path_of_the_test_in_physics_keeps_the_links_apart(monkeypatch):
     ends = []
     arm = SimpleNamespace(
