@@ -23,7 +23,7 @@ from unlatch.robots.changed_models import DISTRIBUTION, copy_meshes, localise_me
 from unlatch.robots.checks import check_robot
 from unlatch.robots.description import ArmCfg, RobotCfg, base_pose
 from unlatch.robots.foreign_models import MENAGERIE, convert_mjcf, load_mjcf, menagerie_file
-from unlatch.robots.hand_mending import hold_base, mend_hands, mend_lengths, mend_limits
+from unlatch.robots.hand_mending import free_telescopes, hold_base, mend_hands, mend_lengths, mend_limits
 from unlatch.robots.hand_shape import tool_frame
 from unlatch.robots.hands import read_mimics
 from unlatch.robots.models import model_path, to_text
@@ -215,7 +215,7 @@ def _prepare_model(urdf: Path, cfg: NewRobotCfg, scratch: Path) -> _SourceModel:
         read_urdf(file, meshes_anywhere=True)
     robot = parse_xml(file, root_tag="robot")
     stated = ET.tostring(robot)
-    lines += [*hold_base(robot, file), *mend_limits(robot)]
+    lines += [*free_telescopes(robot, file), *hold_base(robot, file), *mend_limits(robot)]
     if ET.tostring(robot) != stated:
         file = _write_model(robot, file, scratch, "limits")
     stated = ET.tostring(robot)
