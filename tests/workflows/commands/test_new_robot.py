@@ -309,6 +309,18 @@ def measure(file: Path) -> tuple[Chain, Hand]:
     return chain, measure_hand(model, chain, read_mimics(file))
 
 
+def test_a_palm_whose_frame_is_far_beyond_the_fingers_does_not_turn_the_hand_around(write_arm):
+    text = arm_urdf()
+    expected = measure(write_arm(text))
+    for y in ("0.006", "-0.006"):
+        assert f'"0.05 {y} 0"' in text
+        text = text.replace(f'"0.05 {y} 0"', f'"-0.55 {y} 0"')
+    palm = _link("palm") + _joint("palm_joint", "hand", "palm", "0.6 0 0", "1 0 0", kind="fixed")
+    text = text.replace('<parent link="hand"/>', '<parent link="palm"/>').replace("</robot>", palm + "</robot>")
+    assert measure(write_arm(text)) == expected
+    assert expected[0].ee_link == "hand"
+
+
 @pytest.mark.parametrize(("along_x", "approach", "axis"), [(True, "+x", 0), (False, "+z", 2)])
 def test_the_hands_own_frame_is_found_and_named(along_x, approach, axis, write_arm):
     chain, hand = measure(write_arm(arm_urdf(along_x=along_x, mimic=along_x)))
