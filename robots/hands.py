@@ -133,11 +133,14 @@ def find_arm_chains(model: UrdfModel, urdf: Path) -> list[Chain]:
 
 
 def _with_lift(model: UrdfModel, chain: Chain) -> Chain:
-    """Returns the only arm of a robot with the lift that carries it, and perhaps a head beside it."""
-    lift = next((joint for joint in model.joints_above(chain.base_link) if joint.moves), None)
-    if lift is None or lift.kind != "prismatic" or chain.joints[0] == lift.name:
+    """Returns the only arm of a robot with the lift or the turning joint that carries it, and perhaps a head beside it.
+
+    Where several joints carry it, only the nearest counts, and only if it is a lift: they are those of a torso.
+    """
+    below = [joint for joint in model.joints_above(chain.base_link) if joint.moves]
+    if not below or chain.joints[0] == below[0].name or (len(below) > 1 and below[0].kind != "prismatic"):
         return chain
-    return replace(chain, base_link=lift.parent, joints=(lift.name, *chain.joints))
+    return replace(chain, base_link=below[0].parent, joints=(below[0].name, *chain.joints))
 
 
 def find_chains(model: UrdfModel, urdf: Path) -> tuple[list[Chain], list[Chain]]:

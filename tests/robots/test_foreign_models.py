@@ -134,8 +134,12 @@ def test_the_fixed_jaw_of_an_so_arm_becomes_a_link_that_may_touch_a_part(name):
 def test_a_link_without_mass_gets_that_of_its_shapes(tmp_path):
     box = '<collision><geometry><box size="0.1 0.2 0.3"/></geometry></collision>'
     file = tmp_path / "a.urdf"
-    file.write_text(f'<robot name="a"><link name="solid">{box}</link></robot>', encoding="utf-8")
-    inertial = shape_inertials(read_urdf(file))["solid"]
+    joint = '<joint name="j" type="revolute"><parent link="base"/><child link="solid"/><limit lower="-1" upper="1"/>'
+    text = f'<robot name="a"><link name="base">{box}</link><link name="solid">{box}</link>{joint}</joint></robot>'
+    file.write_text(text, encoding="utf-8")
+    found = shape_inertials(read_urdf(file))
+    assert list(found) == ["solid"]  # what no joint moves needs none, and a heavy pedestal meets Bullet's rounding
+    inertial = found["solid"]
     assert inertial.mass_kg == pytest.approx(6.0)
     np.testing.assert_allclose(np.diag(inertial.inertia), [6.0 * s / 12.0 for s in (0.13, 0.10, 0.05)], rtol=1e-6)
 

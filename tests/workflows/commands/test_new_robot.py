@@ -408,6 +408,12 @@ def test_a_lift_is_a_joint_of_the_only_arm_with_a_head_beside_it(write_arm):
     assert (chain.base_link, chain.joints[:2], len(chain.joints)) == ("base", ("lift", "joint_1"), 7)
 
 
+def test_the_first_joint_of_the_only_arm_may_carry_a_head(write_arm):
+    head = _link("head", at="0 0 0.03") + _joint("pan", "shoulder", "head", "0 0.2 0.1", "0 0 1")
+    chain, _ = measure(write_arm(arm_urdf().replace("</robot>", head + "</robot>")))
+    assert (chain.base_link, chain.joints[:2], len(chain.joints)) == ("base", ("joint_1", "joint_2"), 6)
+
+
 @pytest.mark.slow
 def test_a_lift_does_not_lead_what_it_carries_into_the_table(write_arm):
     text = arm_urdf(lift=True).replace('xyz="0 0 0.15" rpy', 'xyz="0 0 0.75" rpy')
