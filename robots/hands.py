@@ -152,7 +152,7 @@ def find_chains(model: UrdfModel, urdf: Path) -> tuple[list[Chain], list[Chain]]
 
 
 def _with_near_frame(model: UrdfModel, chain: Chain) -> Chain:
-    """Returns a chain with the frame of its last arm joint as that of the hand, if the palm's own is beyond the fingers.
+    """Returns a chain with the frame of its last arm joint for the hand, if the palm's own is beyond the fingers.
 
     Programs for drawing may leave the frame of a palm anywhere; its shape is then far from it.
     """
