@@ -221,6 +221,37 @@ def hold_base(robot: ET.Element, urdf: Path) -> list[str]:
     return lines + ([f"{', '.join(free)}: held, for no motor moves planar and floating joints"] if free else [])
 
 
+def free_telescopes(robot: ET.Element, urdf: Path) -> list[str]:
+    """Lets the stages of a telescope slide by themselves, in place; returns a line that names them.
+
+    Stages that slide along the line of a stage before them and mimic it are joints of the arm: together, they take the
+    hand to the same places.
+
+    Args:
+        robot: Root element of the URDF.
+        urdf: Its file, as it is on disk.
+
+    Raises:
+        AssetError: The file cannot be read.
+    """
+    model = read_urdf(urdf, meshes_anywhere=True)
+    freed = []
+    for name, (of, factor, _) in find_mimics(robot).items():
+        first, joint = model.joints.get(of), model.joints.get(name)
+        if first is None or joint is None or {first.kind, joint.kind} != {"prismatic"} or factor <= 0.0:
+            continue
+        along = float(_root_axis(model, first) @ _root_axis(model, joint))
+        if along > _SAME_LINE and model.is_below(joint.child, first.child):
+            freed.append(name)
+    for element in robot.findall("joint"):
+        mimic = element.find("mimic")
+        if mimic is not None and element.get("name") in freed:
+            element.remove(mimic)
+    return [f"{', '.join(freed)}: stages of a telescope, which move by themselves here"] if freed else []
+
+
+_SAME_LINE = 0.999
+"""Cosine of the angle between the axes of two stages of a telescope, but for rounded numbers."""
 _WITHOUT_MOTOR = ("planar", "floating")
 """Kinds of joints of a base that stands where it is put, or of a free part; Bullet has none."""
 

@@ -13,6 +13,7 @@ import numpy as np
 from unlatch.robots.hand_shape import collider_points
 from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import unit
+from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.meshes.solids import shape_inertials
 from unlatch.simcore.rng import sum_in_order
 from unlatch.simcore.urdf.model import Joint, UrdfModel, rigid_links
@@ -132,11 +133,14 @@ def find_arm_chains(model: UrdfModel, urdf: Path) -> list[Chain]:
 
 
 def _with_lift(model: UrdfModel, chain: Chain) -> Chain:
-    """Returns the only arm of a robot with the lift that carries it, and perhaps a head beside it."""
-    lift = next((joint for joint in model.joints_above(chain.base_link) if joint.moves), None)
-    if lift is None or lift.kind != "prismatic" or chain.joints[0] == lift.name:
+    """Returns the only arm of a robot with the lift or the turning joint that carries it, and perhaps a head beside it.
+
+    Where several joints carry it, only the nearest counts, and only if it is a lift: they are those of a torso.
+    """
+    below = [joint for joint in model.joints_above(chain.base_link) if joint.moves]
+    if not below or chain.joints[0] == below[0].name or (len(below) > 1 and below[0].kind != "prismatic"):
         return chain
-    return replace(chain, base_link=lift.parent, joints=(lift.name, *chain.joints))
+    return replace(chain, base_link=below[0].parent, joints=(below[0].name, *chain.joints))
 
 
 def find_chains(model: UrdfModel, urdf: Path) -> tuple[list[Chain], list[Chain]]:
@@ -144,7 +148,27 @@ def find_chains(model: UrdfModel, urdf: Path) -> tuple[list[Chain], list[Chain]]
     found: list[Chain] = []
     ended: list[Chain] = []
     _collect_chains(model, model.root, [], model.root, set(read_mimics(urdf)), found, ended)
-    return found, ended
+    return [_with_near_frame(model, chain) for chain in found], ended
+
+
+def _with_near_frame(model: UrdfModel, chain: Chain) -> Chain:
+    """Returns a chain with the frame of its last arm joint for the hand, if the palm's own is beyond the fingers.
+
+    Programs for drawing may leave the frame of a palm anywhere; its shape is then far from it.
+    """
+    last = model.joints[chain.joints[-1]].child
+    clouds = [
+        model.link_pose(name) @ (shape.T_link_shape @ shape_mesh(shape).vertices)
+        for name, link in model.links.items()
+        if _is_moved(model, chain, name)
+        for shape in link.collisions or link.visuals
+    ]
+    if not clouds:
+        return chain
+    middle = np.concatenate(clouds).mean(axis=0)
+    from_palm, from_last = (middle - model.link_pose(name).p for name in (chain.ee_link, last))
+    is_beyond = float(from_palm @ from_last) < 0.0 and float(np.linalg.norm(from_palm)) > _AT_FINGERS_M
+    return replace(chain, ee_link=last) if is_beyond else chain
 
 
 def _collect_chains(

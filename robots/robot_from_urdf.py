@@ -130,16 +130,33 @@ def _task_scale(cfg: RobotCfg, reach: ReachModel) -> float:
 
 
 def _yaw_deg(cfg: RobotCfg, reach: ReachModel, model: UrdfModel) -> float:
-    """Returns the quarter turn with which the side on which the arms act most looks along +x [deg]."""
-    means = []
-    for arm in cfg.arms:
-        heads = _draw_heads(reach.kinematics(cfg, arm), arm)
-        mean = model.link_pose(arm.base_link).R @ heads.mean(axis=0)
-        means.append(mean[:2] / np.linalg.norm(heads, axis=1).max())
-    x, y = np.mean(means, axis=0)
-    if math.hypot(x, y) < _LEAST_FRONT:  # all sides are alike
-        return 0.0
+    """Returns the quarter turn with which the side on which the arms act most looks along +x [deg].
+
+    Where all sides are alike, it is the side to which a single arm bends with its first turning joint at the middle of
+    its range: the limits of that joint are behind.
+    """
+    views = [(reach.kinematics(cfg, arm), arm, model.link_pose(arm.base_link).R) for arm in cfg.arms]
+    front = np.mean([_heads_from_above(*view).mean(axis=0) for view in views], axis=0)
+    if np.linalg.norm(front) < _LEAST_FRONT:
+        if len(cfg.arms) > 1:
+            return 0.0
+        heads = _heads_from_above(*views[0], first_held=True)
+        along = np.linalg.eigh(heads.T @ heads)[1][:, 1]  # the vertical plane in which the arm bends
+        front = along * (along @ heads.mean(axis=0))
+        if np.linalg.norm(front) < _LEAST_FRONT:  # it bends to both sides alike
+            front = along if tuple(along.round(3)) > (0.0, 0.0) else -along
+    x, y = front
     return -90.0 * round(math.atan2(y, x) / (0.5 * math.pi)) + 0.0
+
+
+def _heads_from_above(kinematics: ArmKinematics, arm: ArmCfg, R: Array, *, first_held: bool = False) -> Array:
+    """Returns (N, 2) places of `tool_head`, see `_draw_heads`, along x and y of the root, as a share of the reach.
+
+    R is the (3, 3) rotation of the arm's base in the root's frame.
+    """
+    heads = _draw_heads(kinematics, arm, first_held=first_held)
+    plan: Array = (heads @ R.T)[:, :2]
+    return plan / np.linalg.norm(heads, axis=1).max()
 
 
 def _workspace(cfg: RobotCfg, arm: ArmCfg, model: UrdfModel) -> list[list[float]]:
@@ -154,13 +171,15 @@ def _reach_m(kinematics: ArmKinematics, arm: ArmCfg) -> float:
     return float(np.linalg.norm(_draw_heads(kinematics, arm), axis=1).max())
 
 
-def _draw_heads(kinematics: ArmKinematics, arm: ArmCfg) -> Array:
+def _draw_heads(kinematics: ArmKinematics, arm: ArmCfg, *, first_held: bool = False) -> Array:
     """Returns (N, 3) places of `tool_head` at drawn postures, from the shoulder, see `shoulder_index` [m].
 
-    Their axes are those of the arm's base frame.
+    Their axes are those of the arm's base frame. With `first_held`, the first turning joint stays at its middle.
     """
     rng = np.random.default_rng(0)
     q = rng.uniform(arm.lower, arm.upper, (_REACH_SAMPLES, len(arm.joints)))
+    turning = np.flatnonzero(~sliding_joints(kinematics))[:1] if first_held else []
+    q[:, turning] = 0.5 * (np.array(arm.lower) + arm.upper)[turning]
     R, p, axes, origins = kinematics.sweep(q)
     heads: Array = (
         R @ np.array(arm.keypoints["tool_head"]) + p - origins[shoulder_index(sliding_joints(kinematics), axes[:, 0])]

@@ -73,14 +73,15 @@ _DENSITY_KG_M3, _LEAST_KG = 1000.0, 1e-4
 
 
 def shape_inertials(model: UrdfModel) -> dict[str, Inertial]:
-    """Returns mass and inertia, from its shapes, of every link that has shapes and states no mass.
+    """Returns mass and inertia, from its shapes, of every link that a joint moves, has shapes and states no mass.
 
     Each shape counts as its convex hull, with the density of water: printed and milled parts are hollow.
     """
     found = {}
     for name, link in model.links.items():
         shapes = link.collisions or link.visuals
-        if shapes and (link.inertial is None or link.inertial.mass_kg <= 0.0):
+        states_none = link.inertial is None or link.inertial.mass_kg <= 0.0
+        if shapes and states_none and any(joint.moves for joint in model.joints_above(name)):
             with suppress(scipy.spatial.QhullError):  # a flat shape has no volume
                 hulls = [convex_hull(shape.T_link_shape @ shape_mesh(shape).vertices) for shape in shapes]
                 mass_kg = _DENSITY_KG_M3 * sum_in_order(hull.volume for hull in hulls)

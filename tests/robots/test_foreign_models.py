@@ -11,8 +11,8 @@ import pytest
 from unlatch.robots.catalog import load_robot
 from unlatch.robots.changed_models import example_robot_urdf
 from unlatch.robots.foreign_models import MENAGERIE_VARIABLE, convert_mjcf, load_mjcf, menagerie_file
-from unlatch.robots.hand_mending import hold_base, mend_hands, mend_lengths, mend_limits
-from unlatch.robots.hands import find_arm_chains, measure_hand, read_mimics
+from unlatch.robots.hand_mending import free_telescopes, hold_base, mend_hands, mend_lengths, mend_limits
+from unlatch.robots.hands import find_arm_chains, find_chains, measure_hand, read_mimics
 from unlatch.robots.models import model_path
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.meshes.mjcf import is_mjcf
@@ -134,8 +134,12 @@ def test_the_fixed_jaw_of_an_so_arm_becomes_a_link_that_may_touch_a_part(name):
 def test_a_link_without_mass_gets_that_of_its_shapes(tmp_path):
     box = '<collision><geometry><box size="0.1 0.2 0.3"/></geometry></collision>'
     file = tmp_path / "a.urdf"
-    file.write_text(f'<robot name="a"><link name="solid">{box}</link></robot>', encoding="utf-8")
-    inertial = shape_inertials(read_urdf(file))["solid"]
+    joint = '<joint name="j" type="revolute"><parent link="base"/><child link="solid"/><limit lower="-1" upper="1"/>'
+    text = f'<robot name="a"><link name="base">{box}</link><link name="solid">{box}</link>{joint}</joint></robot>'
+    file.write_text(text, encoding="utf-8")
+    found = shape_inertials(read_urdf(file))
+    assert list(found) == ["solid"]  # what no joint moves needs none, and a heavy pedestal meets Bullet's rounding
+    inertial = found["solid"]
     assert inertial.mass_kg == pytest.approx(6.0)
     np.testing.assert_allclose(np.diag(inertial.inertia), [6.0 * s / 12.0 for s in (0.13, 0.10, 0.05)], rtol=1e-6)
 
@@ -292,6 +296,22 @@ def test_a_planar_joint_is_held(tmp_path):
     robot = parse_xml(file)
     assert hold_base(robot, file) == ["drive: held, for they move the whole robot"]
     assert robot.find("joint[@name='drive']").get("type") == "fixed"
+
+
+def test_stages_of_a_telescope_move_by_themselves_and_fingers_still_follow_each_other(tmp_path):
+    file, slides = tmp_path / "a.urdf", joints_above_base(mast="0 0 1", first="1 0 0", second="1 0 0")
+    text = arm_on(slides, joints=3, base_shape=SHAPE)
+    for name, of in (("second", "first"), ("finger_b", "finger_a")):
+        place = text.index("<limit", text.index(f'<joint name="{name}"'))
+        text = text[:place] + f'<mimic joint="{of}"/>' + text[place:]
+    file.write_text(text, encoding="utf-8")
+    assert find_chains(read_urdf(file), file) == ([], [])
+    robot = parse_xml(file)
+    assert free_telescopes(robot, file) == ["second: stages of a telescope, which move by themselves here"]
+    file.write_text(ET.tostring(robot, encoding="unicode"), encoding="utf-8")
+    assert list(read_mimics(file)) == ["finger_b"]
+    (chain,), _ = find_chains(read_urdf(file), file)
+    assert chain.joints == ("mast", "first", "second", "j0", "j1", "j2")
 
 
 def test_a_free_part_is_held_and_not_said_to_move_the_robot(tmp_path):

@@ -1,6 +1,7 @@
 """`unlatch new robot`: what is measured of a URDF, and a robot without Python."""
 
 import copy
+import math
 import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
@@ -308,6 +309,18 @@ def measure(file: Path) -> tuple[Chain, Hand]:
     return chain, measure_hand(model, chain, read_mimics(file))
 
 
+def test_a_palm_whose_frame_is_far_beyond_the_fingers_does_not_turn_the_hand_around(write_arm):
+    text = arm_urdf()
+    expected = measure(write_arm(text))
+    for y in ("0.006", "-0.006"):
+        assert f'"0.05 {y} 0"' in text
+        text = text.replace(f'"0.05 {y} 0"', f'"-0.55 {y} 0"')
+    palm = _link("palm") + _joint("palm_joint", "hand", "palm", "0.6 0 0", "1 0 0", kind="fixed")
+    text = text.replace('<parent link="hand"/>', '<parent link="palm"/>').replace("</robot>", palm + "</robot>")
+    assert measure(write_arm(text)) == expected
+    assert expected[0].ee_link == "hand"
+
+
 @pytest.mark.parametrize(("along_x", "approach", "axis"), [(True, "+x", 0), (False, "+z", 2)])
 def test_the_hands_own_frame_is_found_and_named(along_x, approach, axis, write_arm):
     chain, hand = measure(write_arm(arm_urdf(along_x=along_x, mimic=along_x)))
@@ -371,10 +384,34 @@ def test_the_box_of_the_hand_lies_before_an_arm_that_looks_backwards(write_arm):
     assert robot.arms[0].workspace == [[-1.3, -1.3, -0.9], [0.6, 1.3, 1.3]]
 
 
+@pytest.mark.parametrize("mount_deg", [0.0, 180.0, 90.0, -90.0])
+@pytest.mark.parametrize("leans", ["forwards", "to both sides"])
+def test_an_arm_on_a_turned_mount_that_turns_freely_has_the_limits_of_its_first_joint_behind(
+    leans, mount_deg, write_arm
+):
+    limits = 'lower="-2.9" upper="2.9"'
+    text = arm_urdf().replace(limits, 'lower="-3.14" upper="3.14"', 1)
+    text = text.replace(limits, 'lower="0.2" upper="2.0"', 1) if leans == "forwards" else text
+    mount = f'<origin xyz="0 0 0" rpy="0 0 {math.radians(mount_deg)}"/><parent link="floor"/><child link="base"/>'
+    text = text.replace("</robot>", f'<link name="floor"/><joint name="mount" type="fixed">{mount}</joint></robot>')
+    file = write_arm(text)
+    model, (chain, hand) = read_urdf(file), measure(file)
+    robot = RobotCfg(name="mine", arms=[robot_from_urdf_module._describe_arm(model, chain, hand, "left")])
+    robot.urdf = str(file)
+    turn_deg = robot_from_urdf_module._yaw_deg(robot, REACH, model) + mount_deg
+    assert math.remainder(turn_deg, 360.0 if leans == "forwards" else 180.0) == pytest.approx(0.0)
+
+
 def test_a_lift_is_a_joint_of_the_only_arm_with_a_head_beside_it(write_arm):
     head = _link("head", at="0 0 0.03") + _joint("pan", "carriage", "head", "0 0.3 0.1", "0 0 1")
     chain, _ = measure(write_arm(arm_urdf(lift=True).replace("</robot>", head + "</robot>")))
     assert (chain.base_link, chain.joints[:2], len(chain.joints)) == ("base", ("lift", "joint_1"), 7)
+
+
+def test_the_first_joint_of_the_only_arm_may_carry_a_head(write_arm):
+    head = _link("head", at="0 0 0.03") + _joint("pan", "shoulder", "head", "0 0.2 0.1", "0 0 1")
+    chain, _ = measure(write_arm(arm_urdf().replace("</robot>", head + "</robot>")))
+    assert (chain.base_link, chain.joints[:2], len(chain.joints)) == ("base", ("joint_1", "joint_2"), 6)
 
 
 @pytest.mark.slow
@@ -525,6 +562,15 @@ def test_a_finger_effort_below_that_of_any_gripper_is_a_placeholder(write_arm):
     assert weak_hands(file, robot) == [text]
     file = write_arm(arm_urdf().replace(f'effort="{SLIDE["effort"]}"', 'effort="40"'))
     assert weak_hands(file, robot_from_urdf(file, name="mine", stated=str(file), reach=REACH)) == []
+
+
+def test_a_stiff_arm_is_within_a_millimetre_of_its_path_in_the_test_in_physics():
+    robot = load_robot("franka_panda")
+    (result,) = new_robot_module._follow(robot, robot.arms[0])
+    assert float(result.text.rpartition("within ")[2].removesuffix(" mm")) < 1.0
+    weak = replace(robot.arms[0], max_effort=[0.1 * value for value in robot.arms[0].max_effort])
+    (result,) = new_robot_module._follow(replace(robot, arms=[weak]), weak)
+    assert not result.passed
 
 
 def test_the_path_of_the_test_in_physics_keeps_the_links_apart(monkeypatch):
