@@ -309,8 +309,9 @@ class Articulation:
 
     @property
     def title(self) -> str:
-        """Category and identifier, for messages."""
-        return f"{self.category} '{self.source.get('id', '?')}'"
+        """Category and identifier, for messages; a generated object has only the number that its episode drew."""
+        is_generated = self.source.get("dataset") == "procedural"
+        return self.category if is_generated else f"{self.category} '{self.source.get('id', '?')}'"
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the mapping for `articulation.yaml`; numbers are rounded to a nanometre."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -58,7 +57,7 @@ class FailedPartPath:
         return {**_progress(self.scene, self.scene.s, s, self.target_s), "reason": reason}
 
     def _describe_path(self, s: float) -> str:
-        return f"{_describe_progress(self.scene, s, self.target_s)} (hand {self.grasp.slip.name} on the part)"
+        return f"{self.scene.joint.describe_way(self.scene.s, s, self.target_s)} (hand {self.grasp.slip.name} on the part)"
 
     def _waypoints_at(self, s: float) -> Waypoints:
         R0, p0 = self.arm.kinematics.fk_batch(self.path.q[:1])
@@ -158,7 +157,7 @@ class CollidingPath:
             if hit is not None:
                 pair, reached, target = hit.evidence["pair"], float(s[k - 1]), float(s[-1])
                 evidence = {**hit.evidence, **_progress(self.scene, float(s[0]), reached, target)}
-                progress = _describe_progress(self.scene, reached, target)
+                progress = self.scene.joint.describe_way(self.scene.s, reached, target)
                 return StageFailure(hit.stage, f"{progress}, then {pair[0]} meets {pair[1]}", evidence)
         return self.hit
 
@@ -166,13 +165,6 @@ class CollidingPath:
 def _progress(scene: PlanningScene, start: float, reached: float, target: float) -> dict[str, Any]:
     """Returns how far the part can be led, as evidence [rad or m]."""
     return {"s0": start, "reached_s": reached, "target_s": target, "unit": scene.joint.unit}
-
-
-def _describe_progress(scene: PlanningScene, s: float, target: float) -> str:
-    """Returns how far the part can be led, in its unit and in degrees."""
-    reached = f"the part can be led from {scene.s:.3f} to {s:.3f} of {target:.3f} {scene.joint.unit} only"
-    degrees = [f"{math.degrees(v):.1f}" for v in (scene.s, s, target)]
-    return reached if scene.joint.prismatic else f"{reached} ({degrees[0]} to {degrees[1]} of {degrees[2]} degrees)"
 
 
 def _find_end(

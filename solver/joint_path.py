@@ -61,6 +61,11 @@ class PathGeometry(JointGeometry):
             found.append(np.linspace(first, last, steps + 1)[1:])
         return np.concatenate(found)
 
+    def describe_way(self, start: float, reached: float, target: float) -> str:
+        """See `JointGeometry.describe_way`; the places are not those of one joint, so each joint is named."""
+        places = (", ".join(f"{name} {q:.3f}" for name, q in self.path.at(s).items()) for s in (start, reached, target))
+        return "the joints can be led from ({}) to ({}) of ({}) only".format(*places)
+
 
 def in_part_positions(plan: KeyframePlan, path: JointPath, joint: str) -> KeyframePlan:
     """Returns a plan whose places on a way of several joints are replaced by positions of one of them."""

@@ -123,6 +123,12 @@ class JointGeometry:
         """Returns (count + 1,) even positions from the present one to another one [rad or m]."""
         return np.linspace(self.position, to, count + 1)
 
+    def describe_way(self, start: float, reached: float, target: float) -> str:
+        """Returns how far the part can be led from a place towards another one [rad or m], for a message."""
+        told = f"the part can be led from {start:.3f} to {reached:.3f} of {target:.3f} {self.unit} only"
+        degrees = [f"{math.degrees(v):.1f}" for v in (start, reached, target)]
+        return told if self.prismatic else f"{told} ({degrees[0]} to {degrees[1]} of {degrees[2]} degrees)"
+
 
 @dataclass(frozen=True)
 class PlanningScene:

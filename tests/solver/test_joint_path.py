@@ -54,6 +54,14 @@ def test_the_corners_of_the_way_are_among_its_places():
     assert {0.0, 0.2, 0.5} <= set(places.tolist())
 
 
+def test_how_far_a_way_leads_is_said_by_joint():
+    said = geometry().describe_way(-0.8, 0.1, 1.2)
+    assert said == (
+        "the joints can be led from (lever 0.000, door 0.000) to (lever 0.600, door 0.100) of (lever 0.000, door "
+        "1.200) only"
+    )
+
+
 def test_a_plan_tells_the_positions_of_the_part():
     keyframes = tuple(Keyframe(Pose.identity(), np.zeros(7), "post", s) for s in (-0.8, 1.2))
     segment = Segment("follow", np.zeros((3, 7)), np.array([-0.8, 0.1, 1.2]), Pose.identity())

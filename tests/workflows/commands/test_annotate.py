@@ -107,6 +107,31 @@ def test_what_stands_beside_the_urdf_goes_with_a_file_written_elsewhere(cwd):
         assert made.mechanisms["bolt"].by == "screws"
 
 
+BOARD = """
+<robot name="r"><link name="a"><visual><geometry><box size="0.4 0.5 0.4"/></geometry></visual></link>
+<link name="b"><visual><origin xyz="0.01 0.25 0"/><geometry><box size="0.02 0.5 0.4"/></geometry></visual></link>
+<joint name="j" type="revolute"><parent link="a"/><child link="b"/><origin xyz="0.2 -0.25 0"/>
+<limit lower="0" upper="90" effort="1" velocity="1"/></joint></robot>
+"""
+
+
+def test_fix_says_what_it_mended_and_what_it_cannot_mend(cwd):
+    urdf = put_text(cwd / "a", BOARD)
+    said = [warning.partition(". ")[2] for warning in annotate(urdf, picture=False, fix=True).warnings]
+    assert said == [
+        "Mended: 0 to 1.571 rad.",
+        "Correct its axis if it is a door or lid, which turns about one of its edges.",
+        "Add the axis.",
+    ]
+    assert "<axis" not in (cwd / "a" / "mended" / "thing.urdf").read_text(), "the doubt stays in the mended file"
+
+
+def test_fix_mends_what_is_seen_only_after_another_mend(cwd):
+    urdf = put_text(cwd / "a", BOARD.replace('-0.25 0"/>\n', '-0.25 0" rpy="0 0 360"/><axis xyz="0 0 -1"/>\n'))
+    said = [warning.partition(". ")[2] for warning in annotate(urdf, picture=False, fix=True).warnings]
+    assert said == ["Mended: rpy '0 0 6.283185'.", "Mended: 0 to 1.571 rad."]
+
+
 def test_annotations_made_by_hand_are_not_replaced(cwd, capsys):
     put(cwd / "a")
     assert run("a", "picture=false") == 0
