@@ -57,7 +57,8 @@ class FailedPartPath:
         return {**_progress(self.scene, self.scene.s, s, self.target_s), "reason": reason}
 
     def _describe_path(self, s: float) -> str:
-        return f"{self.scene.joint.describe_way(self.scene.s, s, self.target_s)} (hand {self.grasp.slip.name} on the part)"
+        way = self.scene.joint.describe_way(self.scene.s, s, self.target_s)
+        return f"{way} (hand {self.grasp.slip.name} on the part)"
 
     def _waypoints_at(self, s: float) -> Waypoints:
         R0, p0 = self.arm.kinematics.fk_batch(self.path.q[:1])

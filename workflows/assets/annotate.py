@@ -135,8 +135,8 @@ def annotate_target(
     if stated is not None and not (stated.parts and storage.is_hand_made(stated)):
         category = category or stated.category
     source = read_source(target.source, category=category, packages=True)
-    found_now = (doubt.text for doubt in find_doubts(source))
-    doubts = (*target.said, *(text for text in found_now if text not in target.said))
+    found_now = find_doubts(source)
+    doubts = (*target.said, *(doubt.text for doubt in found_now if doubt.text not in target.said))
     if stated is not None:
         freed = with_freed_joints(source.model, stated.freed_joints, where=str(where))
         source = replace(source, model=freed)
@@ -145,14 +145,17 @@ def annotate_target(
     try:
         found = annotate_source(source, cfg)
     except AssetError as exc:
-        hints = list(doubts)
+        hints = [f"{text[0].upper()}{text[1:]}" for text in doubts]
         if any(" Mend: " in text for text in doubts):
             hints.append("fix=true writes the mended file.")
         if source.info and cfg.use_info:
             hints.append("Keypoints of info.json are used; info=false leaves them out.")
         if not hints:
             raise
-        raise AssetError(" ".join([exc.message, *hints]), path=str(target.source)) from exc
+        # a scale of the whole object, which is advised otherwise, would be wrong
+        is_unit = any(doubt.mesh_scale != 1.0 for doubt in found_now)
+        said = f"{source.file}: {' '.join(hints)}" if is_unit else " ".join([exc.message, *hints])
+        raise AssetError(said, path=str(target.source)) from exc
     articulation = found.articulation
     if stated is not None:
         articulation = storage.with_stated_mechanics(articulation, stated, found.model, where=str(where))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import trimesh
 from PIL import Image
 
 from tests.objects.importers.mesh_samples import cabinet_scene, write_glb
@@ -126,6 +127,13 @@ def test_fix_says_what_it_mended_and_what_it_cannot_mend(cwd):
     assert "<axis" not in (cwd / "a" / "mended" / "thing.urdf").read_text(), "the doubt stays in the mended file"
 
 
+def test_meshes_in_another_unit_are_said_and_no_scale_of_the_whole(cwd):
+    urdf = put_text(cwd / "a", BOARD.replace('<box size="0.02 0.5 0.4"/>', '<mesh filename="m.stl"/>'))
+    trimesh.creation.box((20.0, 500.0, 400.0)).export(urdf.with_name("m.stl"))
+    with pytest.raises(AssetError, match=r"thing\.urdf: The meshes measure .* are in millimetres\. Mend: scale 0.001"):
+        annotate(urdf, picture=False)
+
+
 def test_fix_mends_what_is_seen_only_after_another_mend(cwd):
     urdf = put_text(cwd / "a", BOARD.replace('-0.25 0"/>\n', '-0.25 0" rpy="0 0 360"/><axis xyz="0 0 -1"/>\n'))
     said = [warning.partition(". ")[2] for warning in annotate(urdf, picture=False, fix=True).warnings]
@@ -228,11 +236,11 @@ def test_a_link_whose_only_collider_has_no_triangle_is_held_by_what_is_seen(cwd)
         (URDF.replace('"revolute"', '"fixed"'), "no movable joint that a skill fits (j (fixed))"),
         (URDF.replace("1.5", "0"), "j: moves by 0 rad, expected at least 0.05 rad"),
         (URDF.replace("1.5", "-4"), "j: its lower limit 0 is above its upper one -4"),
-        (re.sub("<limit[^>]*/>", "", URDF), "j: has no <limit> with lower and upper, which say how far it moves"),
-        (re.sub("<limit[^>]*/>", '<limit effort="1" velocity="1"/>', URDF), "j: has no <limit> with lower and"),
+        (re.sub("<limit[^>]*/>", "", URDF), "j: the file does not say how far it moves"),
+        (re.sub("<limit[^>]*/>", '<limit effort="1" velocity="1"/>', URDF), "j: the file does not say how far it moves"),
         (
             URDF.replace('"revolute"', '"prismatic"').replace('"1.5"', '"1e16"'),
-            "or one without end (from 1e+06 on); give it a range in the URDF",
+            "it has no limits, or some without end (from 1e+06 on); give it a range",
         ),
     ],
 )
