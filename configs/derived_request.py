@@ -124,14 +124,16 @@ def _choose_stand(assets: Iterable[ObjectAsset], robot: RobotCfg, notices: list[
         height_m = float(np.ptp(asset.bounds_obj[:, 2]))
         if height_m < _ON_FLOOR_M * robot.scale:
             return []
-    if stands_on_body(robot):
-        return []
+    has_body = stands_on_body(robot)
     if notices is not None:
         notices.append(
-            f"An object {height_m:.2g} m high stands on the floor, and the robot on stand=pedestal. To put both on a "
-            "table: stand=table."
+            f"An object {height_m:.2g} m high stands on the table: {robot.name} stands on a body of its own, and on no "
+            "stand. A robot without one, such as robot=franka_panda, stands beside it."
+            if has_body
+            else f"An object {height_m:.2g} m high stands on the floor, and the robot on stand=pedestal. To put both "
+            "on a table: stand=table."
         )
-    return ["stand=pedestal", f"stand.height_m={_PEDESTAL_M}"]
+    return [] if has_body else ["stand=pedestal", f"stand.height_m={_PEDESTAL_M}"]
 
 
 def find_doubts_of_object(request: Request) -> list[str]:

@@ -130,15 +130,20 @@ def _task_scale(cfg: RobotCfg, reach: ReachModel) -> float:
 
 
 def _yaw_deg(cfg: RobotCfg, reach: ReachModel, model: UrdfModel) -> float:
-    """Returns the quarter turn with which the side on which the arms act most looks along +x [deg]."""
+    """Returns the quarter turn with which the side on which the arms act most looks along +x [deg].
+
+    Of an arm whose first joint turns freely, that is the x axis of its base link, as its mount has it.
+    """
     means = []
     for arm in cfg.arms:
         heads = _draw_heads(reach.kinematics(cfg, arm), arm)
         mean = model.link_pose(arm.base_link).R @ heads.mean(axis=0)
         means.append(mean[:2] / np.linalg.norm(heads, axis=1).max())
     x, y = np.mean(means, axis=0)
-    if math.hypot(x, y) < _LEAST_FRONT:  # all sides are alike
-        return 0.0
+    if math.hypot(x, y) < _LEAST_FRONT:  # all sides are alike: the mount may be turned
+        x, y = np.mean([model.link_pose(arm.base_link).R[:2, 0] for arm in cfg.arms], axis=0)
+        if math.hypot(x, y) < _LEAST_FRONT:
+            return 0.0
     return -90.0 * round(math.atan2(y, x) / (0.5 * math.pi)) + 0.0
 
 

@@ -36,6 +36,7 @@ from unlatch.configs.peer_tasks.scene_objects import (
 from unlatch.configs.peer_tasks.task_builder import CarryLayout, PutInto, TaskBuilder, fit_item, put_into
 from unlatch.configs.schema import folders_of_info
 from unlatch.objects.annotate.source import read_json
+from unlatch.objects.annotation_entries import RegionKind
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import RobotCfg
 from unlatch.simcore.errors import ConfigError
@@ -195,6 +196,13 @@ class CarriedObjects:
         later = self.chain[self.chain.index(skill) + 1 :]
         is_closed = any(other.name == "close" and other.object == skill.target for other in later)
         said = fit_item(self.items[skill.object], place, is_closed=is_closed)
+        if said is None:
+            regions = place.scene.asset.regions
+            top = next((name for name, region in regions.items() if region.kind is RegionKind.surface), None)
+            self.places[skill.target] = None if top is None else PutInto(place.scene, top)
+            self.task.starts.pop((place.scene.name, str(place.part)), None)
+            where = "beside it" if top is None else "on top"
+            said = f"nothing that a hand can carry fits into {place.scene.name}.{place.region}: it is put {where}"
         if said:
             self.ledger.note(join_path(skill.path, "objects"), said)
 
@@ -252,7 +260,7 @@ class CarriedObjects:
         place = self.places.get(skill.target)
         if place is not None:
             self.ledger.note(where, f"put {'into' if place.is_inside else 'onto'} {place.scene.name}.{place.region}")
-            return {}
+            return place.near_front()
         if skill.target in self.places:
             return {"beside": True, "objects": [self.items[skill.object].name, scene_name(skill.target)]}
         keys = self.layout.on_table()

@@ -146,7 +146,7 @@ def write_mended(source: SourceObject, doubts: list[Doubt], folder: Path, *, for
     target = folder / original.name
     if target.exists() and (not force or target.resolve() == original.resolve()):
         raise AssetError(f"{target} exists. Give out=FOLDER, or force=true to replace a mended one.", path=str(target))
-    root = parse_xml(original)
+    root = _mended(original, doubts)
     files = model_files(source.model, source.asset_folder)
     for name, path in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -156,19 +156,24 @@ def write_mended(source: SourceObject, doubts: list[Doubt], folder: Path, *, for
         if found is not None:
             mesh.set("filename", os.path.relpath(found, source.asset_folder))
     folder.mkdir(parents=True, exist_ok=True)
-    _write(root, doubts, target)
+    _write(root, target)
     return target
 
 
 def mend_further(urdf: Path, doubts: list[Doubt]) -> None:
     """Mends a URDF that `write_mended` wrote: some doubts are seen only where units of meshes and angles are right."""
-    _write(parse_xml(urdf), doubts, urdf)
+    _write(_mended(urdf, doubts), urdf)
 
 
-def _write(root: ET.Element, doubts: list[Doubt], target: Path) -> None:
-    """Writes the elements of a URDF with all doubts mended."""
+def _mended(urdf: Path, doubts: list[Doubt]) -> ET.Element:
+    """Returns the elements of a URDF with all doubts mended."""
+    root = parse_xml(urdf)
     for doubt in doubts:
         _apply(root, doubt)
+    return root
+
+
+def _write(root: ET.Element, target: Path) -> None:
     ET.indent(root)
     ET.ElementTree(root).write(target, encoding="utf-8", xml_declaration=True)
 

@@ -200,7 +200,8 @@ def _write_robot(words: Sequence[str], pairs: Sequence[str]) -> int:
         print_line(f"{Path(str(cfg.gripper)).stem} on {made.mount.link}: at ({place}) mm, along {out}")
     for line in made.lines:
         print_line(line)
-    print_line(f"base at x = {robot.base_x_m:g} m, {robot.base_height_m:g} m above the table")
+    turned = f", turned by {robot.base_yaw_deg:g} degrees" if robot.base_yaw_deg else ""
+    print_line(f"base at x = {robot.base_x_m:g} m, {robot.base_height_m:g} m above the table{turned}")
     if robot.scale != 1.0:
         print_line(f"a small arm: its tasks have {robot.scale:g} of the size of those of a Panda (scale)")
     for result in try_robot(robot):

@@ -128,10 +128,12 @@ def test_fix_says_what_it_mended_and_what_it_cannot_mend(cwd):
 
 
 def test_meshes_in_another_unit_are_said_and_no_scale_of_the_whole(cwd):
-    urdf = put_text(cwd / "a", BOARD.replace('<box size="0.02 0.5 0.4"/>', '<mesh filename="m.stl"/>'))
+    urdf = put_text(cwd / "a", BOARD.replace('<box size="0.02 0.5 0.4"/>', '<mesh filename="file:///there/m.stl"/>'))
     trimesh.creation.box((20.0, 500.0, 400.0)).export(urdf.with_name("m.stl"))
     with pytest.raises(AssetError, match=r"thing\.urdf: The meshes measure .* are in millimetres\. Mend: scale 0.001"):
         annotate(urdf, picture=False)
+    said = annotate(urdf, picture=False, fix=True).warnings
+    assert ["Mended" in warning for warning in said] == [True, True, False, False], "scale, then degrees, each once"
 
 
 def test_fix_mends_what_is_seen_only_after_another_mend(cwd):
@@ -237,7 +239,10 @@ def test_a_link_whose_only_collider_has_no_triangle_is_held_by_what_is_seen(cwd)
         (URDF.replace("1.5", "0"), "j: moves by 0 rad, expected at least 0.05 rad"),
         (URDF.replace("1.5", "-4"), "j: its lower limit 0 is above its upper one -4"),
         (re.sub("<limit[^>]*/>", "", URDF), "j: the file does not say how far it moves"),
-        (re.sub("<limit[^>]*/>", '<limit effort="1" velocity="1"/>', URDF), "j: the file does not say how far it moves"),
+        (
+            re.sub("<limit[^>]*/>", '<limit effort="1" velocity="1"/>', URDF),
+            "j: the file does not say how far it moves",
+        ),
         (
             URDF.replace('"revolute"', '"prismatic"').replace('"1.5"', '"1e16"'),
             "it has no limits, or some without end (from 1e+06 on); give it a range",

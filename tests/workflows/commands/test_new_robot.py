@@ -371,6 +371,18 @@ def test_the_box_of_the_hand_lies_before_an_arm_that_looks_backwards(write_arm):
     assert robot.arms[0].workspace == [[-1.3, -1.3, -0.9], [0.6, 1.3, 1.3]]
 
 
+def test_a_turned_mount_below_a_joint_that_turns_freely_is_turned_back(write_arm):
+    text = arm_urdf()
+    place = text.index('lower="-2.9" upper="2.9"', text.index('name="joint_1"'))
+    text = text[:place] + 'lower="-6.3" upper="6.3"' + text[place:].removeprefix('lower="-2.9" upper="2.9"')
+    mount = _link("mount", at="0 0 0.01") + (
+        '<joint name="foot" type="fixed"><parent link="mount"/><child link="base"/><origin rpy="0 0 3.14159"/></joint>'
+    )
+    for model, turned in ((text, 0.0), (text.replace("</robot>", mount + "</robot>"), 180.0)):
+        file = write_arm(model)
+        assert abs(robot_from_urdf(file, name="mine", stated=str(file), reach=REACH).base_yaw_deg) == turned
+
+
 def test_a_lift_is_a_joint_of_the_only_arm_with_a_head_beside_it(write_arm):
     head = _link("head", at="0 0 0.03") + _joint("pan", "carriage", "head", "0 0.3 0.1", "0 0 1")
     chain, _ = measure(write_arm(arm_urdf(lift=True).replace("</robot>", head + "</robot>")))
