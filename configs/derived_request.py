@@ -24,7 +24,7 @@ from unlatch.objects.library import chooses_instance, load_object
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import hand_shapes
 from unlatch.robots.models import stands_on_body
-from unlatch.simcore.errors import AssetError, ConfigError, close_matches, unknown_name
+from unlatch.simcore.errors import AssetError, ConfigError, unknown_entry, unknown_name
 from unlatch.simcore.files import user_path
 from unlatch.skills.catalog import DERIVABLE_SKILLS, SKILLS, derivable_skill
 from unlatch.skills.config import part_acted_on
@@ -219,12 +219,8 @@ def check_derivable(skill: str) -> None:
             pass
         else:
             return
-    raise ConfigError(
-        f"skill='{skill}' cannot derive a task.{close_matches(skill, DERIVABLE_SKILLS)} "
-        f"Expected one of {', '.join(DERIVABLE_SKILLS)}; close also presses buttons. Change it, or name a task.",
-        key="skill",
-        available=list(DERIVABLE_SKILLS),
-    )
+    said, advice = f"skill='{skill}' cannot derive a task.", "`close` also presses buttons. Change it, or name a task."
+    raise unknown_entry(said, skill, DERIVABLE_SKILLS, advice=advice, error=ConfigError, key="skill")
 
 
 def is_object_path(value: str | None, config_dirs: Sequence[str]) -> bool:

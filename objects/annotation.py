@@ -26,7 +26,7 @@ from unlatch.objects.annotation_entries import (
     rounded_list,
 )
 from unlatch.objects.mechanisms import Mechanism
-from unlatch.simcore.errors import AssetError, close_matches
+from unlatch.simcore.errors import AssetError, unknown_entry
 from unlatch.simcore.geometry import Pose
 
 Entry = TypeVar("Entry")
@@ -393,11 +393,7 @@ def _part_to_dict(part: Part) -> dict[str, Any]:
 
 def _look_up(entries: Mapping[str, Entry], name: str, *, what: str, owner: str) -> Entry:
     if name not in entries:
-        raise AssetError(
-            f"No {what} '{name}' in {owner}.{close_matches(name, entries)} Known: {', '.join(entries)}.",
-            name=name,
-            available=list(entries),
-        )
+        raise unknown_entry(f"No {what} '{name}' in {owner}.", name, entries, error=AssetError, name=name)
     return entries[name]
 
 

@@ -39,7 +39,7 @@ from unlatch.objects.annotate.source import read_json
 from unlatch.objects.annotation_entries import RegionKind
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import RobotCfg
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, unknown_name
 from unlatch.skills.pick import LIFTED_M
 from unlatch.skills.place import DROPPED_M
 from unlatch.solver.peer_settings import GENSIM2_SHARE, is_angle
@@ -344,7 +344,7 @@ def read_gensim2_task(
         )
     skill = cfg.skill or _skill_of(label, file)
     if skill not in ("open", "close", "rotate"):
-        raise ConfigError(f"skill={skill} is unknown. Expected open, close or rotate. Change it.", key="skill")
+        raise unknown_name(skill, "a skill that moves a part", where="skill", known=("open", "close", "rotate"))
     if cfg.object is not None:
         scene = user_object("object", cfg.object)
         said = f"the object is {cfg.object}, which the command line names"

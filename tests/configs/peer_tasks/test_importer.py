@@ -565,7 +565,7 @@ NEITHER = r"RigidBody: no counterpart: by its name, the task SpinBall neither pi
         ("SpinBall", {"category_name": "RigidBody"}, NEITHER),
         ("ReachForBall", {}, r"no skill of Unlatch does 'reach'"),
         ("Nameless", {}, r"it names no skill\. Expected open, close or rotate\. If .* add skill=NAME"),
-        ("Nameless", {"cfg": {"skill": "fly"}}, "skill=fly is unknown"),
+        ("Nameless", {"cfg": {"skill": "fly"}}, "skill='fly' is not a skill that moves a part"),
     ],
 )
 def test_a_task_of_gensim2_without_a_counterpart_is_refused(gensim2, label, more, message):
