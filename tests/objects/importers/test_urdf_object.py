@@ -17,6 +17,7 @@ from unlatch.objects.library import describe_object_set, load_object
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.urdf.reader import read_urdf
+from unlatch.workflows.assets.annotate import annotate
 
 # the front looks to -y, a grip is fixed to the door by a joint, a button is pressed from above
 CABINET = """<robot name="cabinet">
@@ -261,6 +262,13 @@ def test_a_freed_joint_without_an_axis_is_refused(cfg, locked, urdf):
     urdf.write_text(CABINET)
     with pytest.raises(AssetError, match=r"joint 'screws' states no <axis> in the URDF.*Add <axis"):
         load(cfg)
+
+
+def test_an_annotation_hides_no_doubt(cfg, urdf):
+    urdf.write_text(CABINET.replace('upper="1.6"', 'upper="90"'))
+    annotate(urdf, picture=False)
+    assert any(part.joint == "hinge" for part in load(cfg).articulation.parts.values())
+    assert any("they are degrees" in line for line in describe_doubts(cfg))
 
 
 def test_mechanisms_alone_hide_no_doubt(cfg, locked, urdf):
