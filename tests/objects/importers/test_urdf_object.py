@@ -17,7 +17,6 @@ from unlatch.objects.library import describe_object_set, load_object
 from unlatch.simcore.errors import AssetError, ConfigError
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.urdf.reader import read_urdf
-from unlatch.workflows.assets.annotate import annotate
 
 # the front looks to -y, a grip is fixed to the door by a joint, a button is pressed from above
 CABINET = """<robot name="cabinet">
@@ -266,7 +265,8 @@ def test_a_freed_joint_without_an_axis_is_refused(cfg, locked, urdf):
 
 def test_an_annotation_hides_no_doubt(cfg, urdf):
     urdf.write_text(CABINET.replace('upper="1.6"', 'upper="90"'))
-    annotate(urdf, picture=False)
+    annotation = urdf.with_name(ANNOTATION_FILE)
+    annotation.write_text(annotate_source(read_source(urdf)).articulation.to_yaml())
     assert any(part.joint == "hinge" for part in load(cfg).articulation.parts.values())
     assert any("they are degrees" in line for line in describe_doubts(cfg))
 
