@@ -97,7 +97,7 @@ class TaskBuilder:
         if setting is not None:
             entry["planner_setting"] = dict(raw)
         self.entries.append((group, arm, entry))
-        self._set_goal(skill, item, part, setting, read_mapping(raw))
+        self._set_goal(skill, item, part, setting, read_mapping(raw), path=path)
 
     def derived_layout(self, item: PeerObject, skill: str, part: str) -> dict[str, Any]:
         """Returns the values of a task that Unlatch derives for an object, among them its region and goal.
@@ -212,7 +212,14 @@ class TaskBuilder:
         return setting
 
     def _set_goal(
-        self, skill: str, item: PeerObject, part: str, setting: PlannerSettingCfg | None, raw: Mapping[str, Any]
+        self,
+        skill: str,
+        item: PeerObject,
+        part: str,
+        setting: PlannerSettingCfg | None,
+        raw: Mapping[str, Any],
+        *,
+        path: str,
     ) -> None:
         """Sets the goal of a part to that of its last skill: what its setting says, else what Unlatch derives."""
         mode = setting.success_mode.value if setting is not None and setting.success_mode is not None else ""
@@ -223,6 +230,10 @@ class TaskBuilder:
             is_closed = skill == "close" and mode in ("", "zero")
             kind = "moved_fraction" if mode == "fraction" else "within_closed" if is_closed else "moved"
             goal = {"object": item.name, "part": part, "kind": kind, "value": abs(value)}
+            left = item.span(part) - self.starts.get((item.name, part), [0.0])[0]
+            if skill == "open" and kind == "moved" and abs(value) > left:
+                said = f"never reached: from its start, {part} of {item.name} opens by {left:.3g} more at most"
+                self.ledger.note(f"{path}.planner_setting.success_threshold", said)
         self.goals.pop((item.name, part), None)
         self.goals[item.name, part] = goal
 

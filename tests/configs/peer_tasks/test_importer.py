@@ -762,3 +762,8 @@ def test_what_fits_into_no_drawer_is_said_so_and_a_deep_top_is_used_near_its_fro
     depth_m = min(float(asset.regions["top"].size[0]) for asset in chest.assets)
     assert top.near_front()["center_m"] == [round(depth_m / 2 - 0.1, 3), 0.0]
     assert PutInto(chest, inside).near_front() == {}
+
+
+def test_a_goal_that_no_part_reaches_is_said(chained):
+    item, _ = chained({"oven": "microwave"}, ("open", ["oven"], {"planner_setting": {"success_threshold": 9.0}}))
+    assert any("never reached: from its start, door of oven opens by" in text for text in texts(item))
