@@ -79,6 +79,8 @@ def _edge(info: dict[str, Any], model: Any, link: str) -> list[float]:
     head, tail = (np.array(points[f"articulated_object_{name}"]) for name in ("head", "tail"))
     along = (head - tail) / np.linalg.norm(head - tail)
     boxes = [shape for shape in model.links[link].collisions if shape.kind.value == "box"]
+    # the panel lies along head and tail; the floor of a drawer, which is larger, across them
+    boxes = [box for box in boxes if abs(box.T_link_shape.R[:, int(np.argmin(box.size))] @ along) < 0.5]
     panel = max(boxes, key=lambda shape: float(np.prod(sorted(shape.size)[1:])))
     half = float(np.abs(panel.T_link_shape.R.T @ along) @ np.asarray(panel.size)) / 2
     middle = panel.T_link_shape.p

@@ -16,7 +16,7 @@ from enum import Enum
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from unlatch.robots.catalog import ROBOTS
-from unlatch.simcore.errors import MISSING, ConfigError, UnknownEntryError, close_matches, unknown_key
+from unlatch.simcore.errors import MISSING, ConfigError, UnknownEntryError, close_matches, unknown_entry, unknown_key
 from unlatch.simcore.registry import Catalog
 from unlatch.simcore.sim.sensors.config import SENSORS, SensorCfg
 from unlatch.skills.catalog import SKILLS
@@ -158,11 +158,8 @@ def _check_names(place: str, item: Mapping[str, Any], robot: str, arms: Sequence
     for key, number, arm, entry in _stage_entries(place, item):
         if arm not in arms:
             where = f"{place}.{robot}[{number}].{arm}"
-            raise ConfigError(
-                f"{where} is not an arm of '{robot}'.{close_matches(arm, arms)} Arms: {', '.join(arms)}. Rename it.",
-                key=where,
-                available=list(arms),
-            )
+            told = {"heading": "Arms", "advice": "Rename it.", "key": where}
+            raise unknown_entry(f"{where} is not an arm of '{robot}'.", arm, arms, error=ConfigError, **told)
         if isinstance(entry, Mapping) and entry.get("arm") not in (None, arm):
             raise ConfigError(
                 f"{key}.arm='{entry['arm']}' contradicts its list, which is that of '{arm}'. Remove it.",

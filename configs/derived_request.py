@@ -24,7 +24,7 @@ from unlatch.objects.library import chooses_instance, load_object
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import hand_shapes
 from unlatch.robots.models import stands_on_body
-from unlatch.simcore.errors import AssetError, ConfigError, close_matches, unknown_name
+from unlatch.simcore.errors import AssetError, ConfigError, unknown_entry, unknown_name
 from unlatch.simcore.files import user_path
 from unlatch.skills.catalog import DERIVABLE_SKILLS, SKILLS, derivable_skill
 from unlatch.skills.config import part_acted_on
@@ -124,14 +124,16 @@ def _choose_stand(assets: Iterable[ObjectAsset], robot: RobotCfg, notices: list[
         height_m = float(np.ptp(asset.bounds_obj[:, 2]))
         if height_m < _ON_FLOOR_M * robot.scale:
             return []
-    if stands_on_body(robot):
-        return []
+    has_body = stands_on_body(robot)
     if notices is not None:
         notices.append(
-            f"An object {height_m:.2g} m high stands on the floor, and the robot on stand=pedestal. To put both on a "
-            "table: stand=table."
+            f"An object {height_m:.2g} m high stands on the table: {robot.name} stands on a body of its own, and on no "
+            "stand. A robot without one, such as robot=franka_panda, stands beside it."
+            if has_body
+            else f"An object {height_m:.2g} m high stands on the floor, and the robot on stand=pedestal. To put both "
+            "on a table: stand=table."
         )
-    return ["stand=pedestal", f"stand.height_m={_PEDESTAL_M}"]
+    return [] if has_body else ["stand=pedestal", f"stand.height_m={_PEDESTAL_M}"]
 
 
 def find_doubts_of_object(request: Request) -> list[str]:
@@ -217,12 +219,8 @@ def check_derivable(skill: str) -> None:
             pass
         else:
             return
-    raise ConfigError(
-        f"skill='{skill}' cannot derive a task.{close_matches(skill, DERIVABLE_SKILLS)} "
-        f"Expected one of {', '.join(DERIVABLE_SKILLS)}; close also presses buttons. Change it, or name a task.",
-        key="skill",
-        available=list(DERIVABLE_SKILLS),
-    )
+    said, advice = f"skill='{skill}' cannot derive a task.", "`close` also presses buttons. Change it, or name a task."
+    raise unknown_entry(said, skill, DERIVABLE_SKILLS, advice=advice, error=ConfigError, key="skill")
 
 
 def is_object_path(value: str | None, config_dirs: Sequence[str]) -> bool:

@@ -26,7 +26,7 @@ from unlatch.objects.annotation_entries import (
     rounded_list,
 )
 from unlatch.objects.mechanisms import Mechanism
-from unlatch.simcore.errors import AssetError, close_matches
+from unlatch.simcore.errors import AssetError, unknown_entry
 from unlatch.simcore.geometry import Pose
 
 Entry = TypeVar("Entry")
@@ -309,8 +309,9 @@ class Articulation:
 
     @property
     def title(self) -> str:
-        """Category and identifier, for messages."""
-        return f"{self.category} '{self.source.get('id', '?')}'"
+        """Category and identifier, for messages; a generated object has only the number that its episode drew."""
+        is_generated = self.source.get("dataset") == "procedural"
+        return self.category if is_generated else f"{self.category} '{self.source.get('id', '?')}'"
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the mapping for `articulation.yaml`; numbers are rounded to a nanometre."""
@@ -392,11 +393,7 @@ def _part_to_dict(part: Part) -> dict[str, Any]:
 
 def _look_up(entries: Mapping[str, Entry], name: str, *, what: str, owner: str) -> Entry:
     if name not in entries:
-        raise AssetError(
-            f"No {what} '{name}' in {owner}.{close_matches(name, entries)} Known: {', '.join(entries)}.",
-            name=name,
-            available=list(entries),
-        )
+        raise unknown_entry(f"No {what} '{name}' in {owner}.", name, entries, error=AssetError, name=name)
     return entries[name]
 
 

@@ -36,7 +36,7 @@ from unlatch.objects.annotation_entries import (
     RegionOpening,
 )
 from unlatch.objects.mechanisms import KINDS, Mechanism, ordered_fields
-from unlatch.simcore.errors import AssetError, ConfigError, close_matches, shorten
+from unlatch.simcore.errors import AssetError, ConfigError, close_matches, describe_choices, shorten
 from unlatch.simcore.files import read_text
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.state import KEY_WORD
@@ -206,9 +206,7 @@ def _read_gasket(reader: MappingReader) -> Gasket:
 def _refuse_unknown(reader: MappingReader, known: tuple[str, ...]) -> None:
     for key in reader.data:
         if key not in known:
-            raise reader.fail(
-                str(key), f"is not a known key.{close_matches(str(key), known)} Known: {', '.join(known)}."
-            )
+            raise reader.fail(str(key), f"is not a known key.{describe_choices(str(key), known)}")
 
 
 def read_region(reader: MappingReader) -> Region:

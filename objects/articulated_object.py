@@ -14,7 +14,7 @@ from unlatch.objects.annotation import Articulation, PartKind
 from unlatch.objects.annotation_entries import Region, RegionOpening
 from unlatch.objects.config import RestsOn
 from unlatch.objects.mechanisms import follow, rest_positions, settling_reach
-from unlatch.simcore.errors import AssetError, close_matches
+from unlatch.simcore.errors import AssetError, unknown_entry
 from unlatch.simcore.geometry import Pose, turn_to_x
 from unlatch.simcore.rng import sum_in_order
 from unlatch.simcore.urdf.model import UrdfModel
@@ -154,13 +154,8 @@ class ObjectAsset:
             AssetError: The object has no such region.
         """
         if name not in self.regions:
-            known = ", ".join(self.regions) or "none"
-            raise AssetError(
-                f"No region '{name}' in {self.category} '{self.instance}'.{close_matches(name, self.regions)} "
-                f"Regions: {known}.",
-                name=name,
-                available=list(self.regions),
-            )
+            said = f"No region '{name}' in {self.category} '{self.instance}'."
+            raise unknown_entry(said, name, self.regions, heading="Regions", error=AssetError, name=name)
         return self.regions[name]
 
     def covers(self, region: Region) -> bool:

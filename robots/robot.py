@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from unlatch.robots.arm_control import Action, ArmAction, ArmSignals
 from unlatch.robots.description import ArmCfg, RobotCfg
-from unlatch.simcore.errors import WorldError, close_matches
+from unlatch.simcore.errors import WorldError, unknown_entry
 from unlatch.simcore.geometry import Pose, matrix_from_quat_xyzw, multiply_in_order, quat_xyzw_from_matrix
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
@@ -296,11 +296,9 @@ class Robot(Module):
         if name is None and len(self.arms) == 1:
             return next(iter(self.arms.values()))
         if name is None or name not in self.arms:
-            raise WorldError(
-                f"Robot '{self.cfg.name}' has no arm '{name}'.{close_matches(str(name), self.arms)} "
-                f"Arms: {sorted(self.arms)}. Set `arm:` of the skill to one of them.",
-                arm=name,
-            )
+            said, advice = f"Robot '{self.cfg.name}' has no arm '{name}'.", "Set `arm:` of the skill to one of them."
+            told = {"heading": "Arms", "advice": advice}
+            raise unknown_entry(said, str(name), sorted(self.arms), error=WorldError, arm=name, **told)
         return self.arms[name]
 
     def apply(self, action: Action) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 
 class UnlatchError(Exception):
@@ -79,6 +79,9 @@ class HubError(UnlatchError):
     """The Hugging Face Hub cannot be reached, or refuses a request."""
 
 
+Error = TypeVar("Error", bound=UnlatchError)
+
+
 def unknown_name(
     name: str,
     kind: str,
@@ -100,9 +103,38 @@ def unknown_name(
         listed_by: See `describe_choices`.
         default: See `describe_choices`.
     """
+    told = {"heading": heading, "listed_by": listed_by, "default": default, "advice": "Name one of them."}
+    return unknown_entry(f"{where}='{name}' is not {kind}.", name, known, error=ConfigError, key=where, **told)
+
+
+def unknown_entry(
+    said: str,
+    wrong: str,
+    known: Iterable[str],
+    *,
+    error: type[Error],
+    heading: str = "Known",
+    listed_by: str = "",
+    default: str = "",
+    advice: str = "",
+    **values: Any,
+) -> Error:
+    """Returns the error for a name that something does not have; every message of this kind is made here.
+
+    Args:
+        said: A sentence that says what is not where: `No part 'dor' in microwave.`
+        wrong: The wrong name.
+        known: The names that exist; the attribute `available` of the error.
+        error: Class of the error.
+        heading: The word before the known names in the message.
+        listed_by: See `describe_choices`.
+        default: See `describe_choices`.
+        advice: What to do, a sentence.
+        **values: Further attributes of the error.
+    """
     names = list(known)
-    choices = describe_choices(name, names, heading=heading, listed_by=listed_by, default=default)
-    return ConfigError(f"{where}='{name}' is not {kind}.{choices} Name one of them.", key=where, available=names)
+    choices = describe_choices(wrong, names, heading=heading, listed_by=listed_by, default=default)
+    return error(" ".join(filter(None, (said + choices, advice))), available=names, **values)
 
 
 def unknown_key(where: str, key: str, known: list[str], *, listed_by: str = "--help") -> ConfigError:

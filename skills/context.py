@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from unlatch.objects.annotation import Openness
 from unlatch.objects.scene_object import ObjectRegion, SceneObject
 from unlatch.robots.robot import Arm, Robot
-from unlatch.simcore.errors import SkillError, close_matches
+from unlatch.simcore.errors import SkillError, unknown_entry
 from unlatch.simcore.recording.success_rules import CODE_ORDER, NO_FAILURES
 from unlatch.simcore.sim.bodies import JointInfo
 from unlatch.simcore.sim.collision import BulletCollisionChecker, ObstacleModel, PlannedMotion, RobotModel
@@ -36,11 +36,8 @@ class Failure:
 
     def __post_init__(self) -> None:
         if self.code not in CODE_ORDER and self.code not in NO_FAILURES:
-            raise SkillError(
-                f"Unknown failure code '{self.code}'.{close_matches(self.code, CODE_ORDER)} Known: "
-                f"{', '.join(CODE_ORDER)}.",
-                code=self.code,
-            )
+            said = f"Unknown failure code '{self.code}'."
+            raise unknown_entry(said, self.code, CODE_ORDER, error=SkillError, code=self.code)
 
     def __repr__(self) -> str:
         return f"Failure({self.code} at {self.time_s:.2f} s: {self.message})"

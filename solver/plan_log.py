@@ -114,7 +114,7 @@ class PlanLog:
         message = compose_message(
             f"No motion was found: {failure.message or 'the search ended before one was tried'}.",
             advice,
-            [f"{met} be carried out; this one came furthest.", *([f"{place}."] if place else [])]
+            [f"{met} be carried out; this is why the one that came furthest cannot.", *([f"{place}."] if place else [])]
             if failure.message
             else [],
         )

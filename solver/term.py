@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 import casadi as ca
 import numpy as np
 
-from unlatch.simcore.errors import ConfigError, close_matches, unknown_name
+from unlatch.simcore.errors import ConfigError, unknown_entry, unknown_name
 from unlatch.simcore.geometry import angle_between
 from unlatch.solver.scene import Array, PlanningScene
 
@@ -238,11 +238,9 @@ def read_term(cls: type[T], entry: Mapping[str, Any], *, where: str) -> T:
     known = {f.name: f for f in fields(cls)}
     for key in entry:
         if key != "type" and key not in known:
-            raise ConfigError(
-                f"{where}.{key} is not a field of {cls.TYPE}.{close_matches(str(key), known)} "
-                f"Fields: {', '.join(known)}. Remove or rename it.",
-                key=f"{where}.{key}",
-                available=list(known),
+            told = {"heading": "Fields", "advice": "Remove or rename it.", "key": f"{where}.{key}"}
+            raise unknown_entry(
+                f"{where}.{key} is not a field of {cls.TYPE}.", str(key), known, error=ConfigError, **told
             )
     values: dict[str, Any] = {}
     for name, item in known.items():

@@ -12,7 +12,7 @@ import numpy as np
 from unlatch.objects.annotation import Part, PartKind
 from unlatch.objects.articulated_object import ObjectAsset, front_frame
 from unlatch.objects.closing_force_values import closing_reach
-from unlatch.simcore.errors import ConfigError, GeometryError, RecordingError, close_matches
+from unlatch.simcore.errors import ConfigError, GeometryError, RecordingError, unknown_entry
 from unlatch.simcore.geometry import Pose
 from unlatch.tasks.stand import RobotStand, StandRange
 from unlatch.tasks.task import GoalKind, OpennessCfg, RegionCfg, RelationCfg, TaskCfg, order_relations
@@ -166,11 +166,9 @@ def sample_layout(
     related = {entry.object: entry for entry in cfg.relations}
     for name in (*regions, *related, *(o.object for o in cfg.openness)):
         if name not in assets:
-            raise ConfigError(
-                f"task.regions, relations or openness of '{cfg.name}' names object '{name}', which the episode does "
-                f"not have.{close_matches(name, assets)} Objects: {sorted(assets)}.",
-                object=name,
-            )
+            said = f"task.regions, relations or openness of '{cfg.name}' names object '{name}', "
+            told = {"heading": "Objects", "object": name}
+            raise unknown_entry(f"{said}which the episode does not have.", name, assets, error=ConfigError, **told)
     standing = None if stand is None else stand.draw(rng)
     draw = _PlacementDraw(cfg, assets, rng, standing)
     placements = draw.placements

@@ -36,9 +36,10 @@ from unlatch.configs.peer_tasks.scene_objects import (
 from unlatch.configs.peer_tasks.task_builder import CarryLayout, PutInto, TaskBuilder, fit_item, put_into
 from unlatch.configs.schema import folders_of_info
 from unlatch.objects.annotate.source import read_json
+from unlatch.objects.annotation_entries import RegionKind
 from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.description import RobotCfg
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, unknown_name
 from unlatch.skills.pick import LIFTED_M
 from unlatch.skills.place import DROPPED_M
 from unlatch.solver.peer_settings import GENSIM2_SHARE, is_angle
@@ -195,6 +196,13 @@ class CarriedObjects:
         later = self.chain[self.chain.index(skill) + 1 :]
         is_closed = any(other.name == "close" and other.object == skill.target for other in later)
         said = fit_item(self.items[skill.object], place, is_closed=is_closed)
+        if said is None:
+            regions = place.scene.asset.regions
+            top = next((name for name, region in regions.items() if region.kind is RegionKind.surface), None)
+            self.places[skill.target] = None if top is None else PutInto(place.scene, top)
+            self.task.starts.pop((place.scene.name, str(place.part)), None)
+            where = "beside it" if top is None else "on top"
+            said = f"nothing that a hand can carry fits into {place.scene.name}.{place.region}: it is put {where}"
         if said:
             self.ledger.note(join_path(skill.path, "objects"), said)
 
@@ -252,7 +260,7 @@ class CarriedObjects:
         place = self.places.get(skill.target)
         if place is not None:
             self.ledger.note(where, f"put {'into' if place.is_inside else 'onto'} {place.scene.name}.{place.region}")
-            return {}
+            return place.near_front()
         if skill.target in self.places:
             return {"beside": True, "objects": [self.items[skill.object].name, scene_name(skill.target)]}
         keys = self.layout.on_table()
@@ -336,7 +344,7 @@ def read_gensim2_task(
         )
     skill = cfg.skill or _skill_of(label, file)
     if skill not in ("open", "close", "rotate"):
-        raise ConfigError(f"skill={skill} is unknown. Expected open, close or rotate. Change it.", key="skill")
+        raise unknown_name(skill, "a skill that moves a part", where="skill", known=("open", "close", "rotate"))
     if cfg.object is not None:
         scene = user_object("object", cfg.object)
         said = f"the object is {cfg.object}, which the command line names"

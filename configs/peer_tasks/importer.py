@@ -337,7 +337,12 @@ class _TaskReader:
         yaw = robot_yaw_deg(robot, own)
         for name, region in regions.items():
             if scene_name(name) not in [scene.name for scene in task.objects]:
-                self.ledger.leave(region.path, name, "its object is not in the scene")
+                lacks = (
+                    "the file has nothing that it refers to"
+                    if has_reference(name)
+                    else "its object is not in the scene"
+                )
+                self.ledger.leave(region.path, name, lacks)
         if own is not None:
             self.ledger.read(own.path, "the robot", "read as where the robot stands, for the regions of the objects")
         if robot.get("euler") is not None and read_numbers(robot.get("euler"), 3) is not None:

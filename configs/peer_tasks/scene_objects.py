@@ -53,8 +53,12 @@ _ROBOTS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("robotiq",), "a Franka arm with a Robotiq 2F-85, which is robot=franka_robotiq of the extra robots", _PANDA),
     (("fr3", "research_3", "research3"), "a Franka Research 3, which is robot=fr3 of the extra robots", _PANDA),
     (("franka", "panda"), "a Franka arm with the Panda's hand", _PANDA),
-    (("lift2", "lift-2"), "two arms of 6 axes on a lift", ""),
-    (("split_aloha", "splitaloha", "aloha"), "two arms of 6 axes", ""),
+    (("lift2", "lift-2"), "two arms of 6 axes on a lift, which is robot=lift2 of the extra robots", ""),
+    (
+        ("split_aloha", "splitaloha", "aloha"),
+        "two arms of 6 axes, of which robot=aloha of the extra robots is another",
+        "",
+    ),
     (("genie", "g1-120", "g1_120"), "two arms of 7 axes", ""),
 )
 """Words in the name or file of a robot, what it is, and ours; empty: it depends on the arms that are used."""

@@ -97,7 +97,7 @@ class TaskBuilder:
         if setting is not None:
             entry["planner_setting"] = dict(raw)
         self.entries.append((group, arm, entry))
-        self._set_goal(skill, item, part, setting, read_mapping(raw))
+        self._set_goal(skill, item, part, setting, read_mapping(raw), path=path)
 
     def derived_layout(self, item: PeerObject, skill: str, part: str) -> dict[str, Any]:
         """Returns the values of a task that Unlatch derives for an object, among them its region and goal.
@@ -212,7 +212,14 @@ class TaskBuilder:
         return setting
 
     def _set_goal(
-        self, skill: str, item: PeerObject, part: str, setting: PlannerSettingCfg | None, raw: Mapping[str, Any]
+        self,
+        skill: str,
+        item: PeerObject,
+        part: str,
+        setting: PlannerSettingCfg | None,
+        raw: Mapping[str, Any],
+        *,
+        path: str,
     ) -> None:
         """Sets the goal of a part to that of its last skill: what its setting says, else what Unlatch derives."""
         mode = setting.success_mode.value if setting is not None and setting.success_mode is not None else ""
@@ -223,6 +230,10 @@ class TaskBuilder:
             is_closed = skill == "close" and mode in ("", "zero")
             kind = "moved_fraction" if mode == "fraction" else "within_closed" if is_closed else "moved"
             goal = {"object": item.name, "part": part, "kind": kind, "value": abs(value)}
+            left = item.span(part) - self.starts.get((item.name, part), [0.0])[0]
+            if skill == "open" and kind == "moved" and abs(value) > left:
+                said = f"never reached: from its start, {part} of {item.name} opens by {left:.3g} more at most"
+                self.ledger.note(f"{path}.planner_setting.success_threshold", said)
         self.goals.pop((item.name, part), None)
         self.goals[item.name, part] = goal
 
@@ -295,6 +306,9 @@ def add_cameras(
         texts = [read_text(camera.get(key)) for key in ("name", "parent", "camera_file")]
         found, place = nearest_camera(texts), join_path(where, index)
         lens = _read_lens(camera, roots)
+        if not lens and read_text(camera.get("camera_file")):
+            said = "no file there has its lens: camera_params, resolution_width, resolution_height; ours is taken"
+            task.ledger.leave(join_path(place, "camera_file"), camera["camera_file"], said)
         mount = _read_mount(camera, found, task.robot, T_world_robot)
         if not lens and mount is None:
             task.cameras.append(found)
@@ -364,6 +378,10 @@ def add_home_spread(task: TaskBuilder, robot: Mapping[str, Any], path: str) -> N
         arm.home_std = round(min(float(np.mean(values)), _MOST_SPREAD_RAD), 4)
         task.has_own_arms = True
         task.ledger.read(join_path(path, key), robot[key], f"read as home_std {arm.home_std:g} of arm {arm.name}")
+    if task.has_own_arms:
+        for key in ("left_joint_home_std", "right_joint_home_std"):
+            if key in robot and not any(line.path == join_path(path, key) for line in task.ledger.lines):
+                task.ledger.leave(join_path(path, key), robot[key], f"{task.robot.name} has no such arm")
 
 
 _MOST_SPREAD_RAD = 0.3
@@ -385,8 +403,10 @@ def add_distractors(task: TaskBuilder, entry: Mapping[str, Any]) -> None:
 
 MOST_HALF_M = 0.1
 """Largest half extent of a region where something is carried, so that all objects find room [m]."""
-_SMALL_ITEM = "apple"
-"""Category that fits where things of another one do not."""
+_SMALL_ITEMS = ("apple", "parcel")
+"""Categories that may fit where things of another one do not."""
+_TOP_M, _TOP_HALF_M = 0.1, 0.06
+"""How far behind the front edge of a deep top things are put, and to either side of that [m]."""
 _OPEN_SHARES, _LID_SHARES = (0.85, 0.95), (0.75, 0.85)
 """How far a door or drawer, and a lid, is open at the start if things are put behind it, as shares of its range."""
 _LEAST_OPEN_SHARE = 0.7
@@ -472,6 +492,14 @@ class PutInto:
         if self.is_drawer:
             self.scene.keep_instances(is_wide_open, least=_SIZED_INSTANCES)
 
+    def near_front(self) -> dict[str, list[float]]:
+        """Returns the keys of a `place` near the front edge of a top: an arm does not reach over a deep one."""
+        depth, width = (min(float(a.regions[self.region].size[i]) for a in self.scene.assets) for i in (0, 1))
+        if self.is_inside or depth <= 2 * (_TOP_M + _TOP_HALF_M):
+            return {}
+        center_m = [round(depth / 2 - _TOP_M, 3), 0.0]
+        return {"center_m": center_m, "half_extent_m": [_TOP_HALF_M, round(width / 4, 3)]}
+
     @property
     def kind(self) -> str:
         """Kind of its place on the table."""
@@ -491,8 +519,11 @@ def put_into(scene: PeerObject, part: str | None) -> PutInto | None:
     return found
 
 
-def fit_item(item: PeerObject, place: PutInto, *, is_closed: bool) -> str:
-    """Keeps only instances of a carried object that fit into a place; returns what is said about it."""
+def fit_item(item: PeerObject, place: PutInto, *, is_closed: bool) -> str | None:
+    """Keeps only instances of a carried object that fit into a place; returns what is said about it.
+
+    None: nothing that a hand can carry fits.
+    """
     if not place.is_inside:
         return ""
     limits_m = [place.width_m - _SIDE_ROOM_M, np.inf]
@@ -503,11 +534,16 @@ def fit_item(item: PeerObject, place: PutInto, *, is_closed: bool) -> str:
         # an object may turn: its largest horizontal extent counts
         return float(np.linalg.norm(asset.size_m[:2])) <= limits_m[0] and float(asset.size_m[2]) <= limits_m[1]
 
-    if item.keep_instances(fits, least=_SIZED_INSTANCES):
-        return f"only those {item.category}s are taken that fit into {place.scene.name}" if item.instances else ""
     larger = item.category
-    item.replace_category(_SMALL_ITEM)
-    return f"no {larger} fits into {place.scene.name}; {_SMALL_ITEM} is taken"
+    for category in (larger, *_SMALL_ITEMS):
+        if category != item.category:
+            item.replace_category(category)
+        if item.keep_instances(fits, least=_SIZED_INSTANCES):
+            if category != larger:
+                return f"no {larger} fits into {place.scene.name}; {category} is taken"
+            return f"only those {larger}s are taken that fit into {place.scene.name}" if item.instances else ""
+    item.replace_category(larger)
+    return None
 
 
 @dataclass

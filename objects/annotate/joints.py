@@ -271,8 +271,8 @@ def _refuse_range(joint: Joint, metres: float) -> str:
         return f"its lower limit {lower:g} is above its upper one {upper:g}"
     if not joint.has_range:
         return (
-            "has no <limit> with lower and upper, which say how far it moves, or one without end (from "
-            f"{ENDLESS:g} on); give it a range in the URDF"
+            f"the file does not say how far it moves: it has no limits, or some without end (from {ENDLESS:g} on); "
+            "give it a range"
         )
     unit = "m" if slides else "rad"
     return f"moves by {max(moved, 0.0):.3g} {unit}, expected at least {least:.3g} {unit}"

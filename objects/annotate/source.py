@@ -23,7 +23,7 @@ from unlatch.objects.importers.mjcf_reader import mjcf_files
 from unlatch.objects.importers.sdf_reader import SDF_SUFFIXES, sdf_files
 from unlatch.objects.importers.usd_stage import USD_SUFFIXES, is_usd, usd_files
 from unlatch.simcore.cache import cache_root, cached_folder, content_hash, json_hash
-from unlatch.simcore.errors import AssetError, close_matches
+from unlatch.simcore.errors import AssetError, unknown_entry
 from unlatch.simcore.files import path_word, plain_name
 from unlatch.simcore.meshes.mesh_reader import GLTF_SUFFIXES, MESH_SUFFIXES
 from unlatch.simcore.meshes.mesh_store import model_files
@@ -422,11 +422,8 @@ def with_freed_joints(model: UrdfModel, freed: Mapping[str, FreedJoint], *, wher
     for name, stated in freed.items():
         if name not in joints:
             fixed = [joint.name for joint in joints.values() if not joint.moves]
-            raise AssetError(
-                f"{where}: freed_joints: joint '{name}' is not in the URDF.{close_matches(name, fixed)} Fixed joints: "
-                f"{', '.join(fixed) or 'none'}.",
-                path=where,
-            )
+            said = f"{where}: freed_joints: joint '{name}' is not in the URDF."
+            raise unknown_entry(said, name, fixed, heading="Fixed joints", error=AssetError, path=where)
         if joints[name].moves:
             raise AssetError(
                 f"{where}: freed_joints: joint '{name}' is {joints[name].kind} in the URDF and moves already. Remove "

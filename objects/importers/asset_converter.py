@@ -21,7 +21,7 @@ from unlatch.objects.importers.converted_asset import ConvertedAsset
 from unlatch.objects.importers.usd_stage import import_openusd
 from unlatch.objects.importers.usd_writer import write_usd
 from unlatch.simcore.cache import MANIFEST_FILE, intact_hash, json_hash, replaced_folder, write_manifest
-from unlatch.simcore.errors import AssetError, ConfigError, check_range
+from unlatch.simcore.errors import AssetError, ConfigError, check_range, unknown_name
 from unlatch.simcore.files import user_path
 from unlatch.simcore.registry import installed_version
 
@@ -170,8 +170,7 @@ def read_choice(key: str, value: object, kind: type[Choice]) -> Choice:
     try:
         return kind(value)
     except ValueError as exc:
-        members = ", ".join(member.value for member in kind)
-        raise ConfigError(f"{key}='{value}' is unknown. Expected one of {members}.", key=key) from exc
+        raise unknown_name(str(value), "known", where=key, known=[member.value for member in kind]) from exc
 
 
 def given_values(group: Any) -> dict[str, Any]:

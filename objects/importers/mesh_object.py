@@ -29,7 +29,7 @@ from unlatch.objects.importers.converted_asset import (
     mesh_collider,
 )
 from unlatch.objects.importers.urdf_parts import MeshFiles
-from unlatch.simcore.errors import AssetError, ConfigError, close_matches
+from unlatch.simcore.errors import AssetError, ConfigError, close_matches, unknown_name
 from unlatch.simcore.files import plain_name
 from unlatch.simcore.geometry import Pose, quat_xyzw_from_wxyz
 from unlatch.simcore.meshes.collider_pieces import SolidPieces
@@ -222,10 +222,7 @@ class MeshJointCfg:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise ConfigError(
-                f"joint='{self.kind}' is no joint.{close_matches(self.kind, KINDS)} Expected {' or '.join(KINDS)}.",
-                key="joint",
-            )
+            raise unknown_name(self.kind, "a joint", where="joint", known=KINDS)
         if self.up not in (None, *_AXES):
             raise ConfigError(f"up={self.up} is no axis. Expected x, y or z.", key="up")
         if isinstance(self.axis, str) and self.axis.lstrip("+-") not in _AXES:

@@ -146,9 +146,7 @@ def write_mended(source: SourceObject, doubts: list[Doubt], folder: Path, *, for
     target = folder / original.name
     if target.exists() and (not force or target.resolve() == original.resolve()):
         raise AssetError(f"{target} exists. Give out=FOLDER, or force=true to replace a mended one.", path=str(target))
-    root = parse_xml(original)
-    for doubt in doubts:
-        _apply(root, doubt)
+    root = _mended(original, doubts)
     files = model_files(source.model, source.asset_folder)
     for name, path in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -157,10 +155,27 @@ def write_mended(source: SourceObject, doubts: list[Doubt], folder: Path, *, for
         found = find_mesh(original, mesh.get("filename", ""))
         if found is not None:
             mesh.set("filename", os.path.relpath(found, source.asset_folder))
-    ET.indent(root)
     folder.mkdir(parents=True, exist_ok=True)
-    ET.ElementTree(root).write(target, encoding="utf-8", xml_declaration=True)
+    _write(root, target)
     return target
+
+
+def mend_further(urdf: Path, doubts: list[Doubt]) -> None:
+    """Mends a URDF that `write_mended` wrote: some doubts are seen only where units of meshes and angles are right."""
+    _write(_mended(urdf, doubts), urdf)
+
+
+def _mended(urdf: Path, doubts: list[Doubt]) -> ET.Element:
+    """Returns the elements of a URDF with all doubts mended."""
+    root = parse_xml(urdf)
+    for doubt in doubts:
+        _apply(root, doubt)
+    return root
+
+
+def _write(root: ET.Element, target: Path) -> None:
+    ET.indent(root)
+    ET.ElementTree(root).write(target, encoding="utf-8", xml_declaration=True)
 
 
 def _apply(root: ET.Element, doubt: Doubt) -> None:
@@ -169,7 +184,9 @@ def _apply(root: ET.Element, doubt: Doubt) -> None:
         joint = doubt.joint
         element = next(each for each in root.findall("joint") if each.get("name") == joint.name)
         element.set("type", joint.kind)
-        _child(element, "axis").set("xyz", " ".join(map(format_number, joint.axis)))
+        axis = " ".join(map(format_number, joint.axis))
+        if element.find("axis") is not None or axis != "1 0 0":  # an axis that is not stated stays a doubt
+            _child(element, "axis").set("xyz", axis)
         for name, value in (("friction", joint.friction), ("damping", joint.damping)):
             if value > 0.0:
                 _child(element, "dynamics").set(name, format_number(value))

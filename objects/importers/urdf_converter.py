@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -168,14 +169,27 @@ class PDGainsCfg:
 
 
 @dataclass
+class NaturalFrequencyGainsCfg:
+    """Gains by frequency, as Isaac Lab states them; `JointDriveCfg` refuses them by name."""
+
+    natural_frequency: float | None = None
+    damping_ratio: float = 0.005
+
+
+_PDGains = PDGainsCfg
+
+
+@dataclass
 class JointDriveCfg:
     """The drives of the joints, as Isaac Lab states them at present: `default_drive_type` and its gains in one."""
 
+    PDGainsCfg: ClassVar[type] = PDGainsCfg
+    NaturalFrequencyGainsCfg: ClassVar[type] = NaturalFrequencyGainsCfg
     drive_type: str = "force"
     """`force`; a drive by acceleration has no counterpart."""
     target_type: str = "position"
     """`none`, `position` or `velocity`."""
-    gains: PDGainsCfg = field(default_factory=PDGainsCfg)
+    gains: _PDGains = field(default_factory=_PDGains)
     """One value for all joints."""
 
     def __post_init__(self) -> None:
@@ -184,7 +198,7 @@ class JointDriveCfg:
                 f"joint_drive.drive_type='{self.drive_type}' has no counterpart. Expected force. Change it.",
                 key="joint_drive.drive_type",
             )
-        if not isinstance(self.gains, PDGainsCfg):
+        if not isinstance(self.gains, _PDGains):
             raise ConfigError(
                 f"joint_drive.gains is {type(self.gains).__name__}, which has no counterpart. Expected PDGainsCfg.",
                 key="joint_drive.gains",
@@ -204,6 +218,7 @@ _JointDrive = JointDriveCfg
 class UrdfConverterCfg(AssetConverterBaseCfg):
     """Options of `UrdfConverter`."""
 
+    JointDriveCfg: ClassVar[type] = JointDriveCfg
     fix_base: bool | None = None
     """Whether the root is joined to the world; required."""
     link_density: float = 0.0

@@ -281,7 +281,8 @@ def check_source_objects(cfg: ObjectCfg, *, among: Sequence[str] | None) -> None
 def describe_doubts(cfg: ObjectCfg) -> list[str]:
     """Returns a line for each thing in a user's URDF that no real object has.
 
-    There is none for an object with annotated parts, and for a folder of several objects.
+    An annotation beside the URDF changes none of it, but for a scale that it states. There is none for a folder of
+    several objects.
 
     Raises:
         ConfigError: The object does not exist.
@@ -291,10 +292,9 @@ def describe_doubts(cfg: ObjectCfg) -> list[str]:
         return []
     source = _find_source(cfg)
     stated = read_stated(source.file.with_name(ANNOTATION_FILE), urdf=source.file.name)
-    if stated is not None and stated.parts:
-        return []
+    is_scaled = stated is not None and stated.stated_scale is not None
     advice = f"`unlatch annotate {source.file} fix=true` writes a mended file"
-    found = find_doubts(source)
+    found = [each for each in find_doubts(source) if each.mesh_scale == 1.0 or not is_scaled]
     return [f"{source.file.name}: {each.text}" + (f" {advice}." if each.has_mend else "") for each in found]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.errors import ConfigError, unknown_entry
 from unlatch.simcore.registry import Catalog, CatalogEntry
 from unlatch.simcore.rng import stream
 
@@ -165,11 +165,9 @@ def first_matching_seed(category: str, wanted: Mapping[str, Any], seed: int, *, 
         if parameters:
             for name in wanted:
                 if name not in parameters:
-                    raise ConfigError(
-                        f"object.where.{name} is not a parameter of '{category}'.{close_matches(name, parameters)} "
-                        f"Parameters: {', '.join(sorted(parameters))}. Name one of them.",
-                        key=f"object.where.{name}",
-                    )
+                    said, told = f"object.where.{name} is not a parameter of '{category}'.", {"heading": "Parameters"}
+                    told |= {"advice": "Name one of them.", "key": f"object.where.{name}"}
+                    raise unknown_entry(said, name, sorted(parameters), error=ConfigError, **told)
                 seen[name].add(parameters[name])
             if all(_matches(want, parameters[name]) for name, want in wanted.items()):
                 return str(seed)

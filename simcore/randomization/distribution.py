@@ -10,7 +10,7 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unlatch.simcore.errors import ConfigError, check_range, close_matches, unknown_name
+from unlatch.simcore.errors import ConfigError, check_range, unknown_entry, unknown_name
 
 Array = np.ndarray
 
@@ -146,12 +146,8 @@ class Distribution(ABC):
 
     def _check_name(self, name: str) -> None:
         if name not in self.parameters:
-            raise ConfigError(
-                f"{self.type} has no parameter '{name}'.{close_matches(name, self.parameters)} Known: "
-                f"{', '.join(self.parameters)}. Name one of them.",
-                key=name,
-                available=list(self.parameters),
-            )
+            said, advice = f"{self.type} has no parameter '{name}'.", "Name one of them."
+            raise unknown_entry(said, name, self.parameters, advice=advice, error=ConfigError, key=name)
 
     def _check_values(self, values: dict[str, Any]) -> dict[str, Any]:
         """Checks parameters and returns them as arrays (w,) or ()."""
@@ -455,11 +451,8 @@ def _read_map(raw: Mapping[str, Any], where: str) -> Distribution:
     known = DISTRIBUTIONS[kind].parameters
     for name in parameters:
         if name not in known:
-            raise ConfigError(
-                f"{where}.{name} is unknown.{close_matches(name, known)} Keys there: type, {', '.join(known)}. Remove "
-                "or rename it.",
-                key=f"{where}.{name}",
-            )
+            told = {"heading": "Keys there", "advice": "Remove or rename it.", "key": f"{where}.{name}"}
+            raise unknown_entry(f"{where}.{name} is unknown.", name, ("type", *known), error=ConfigError, **told)
     required = [name for name in known if name not in DISTRIBUTIONS[kind].optional]
     for name in required:
         if name not in parameters:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from unlatch.simcore.errors import ConfigError, close_matches, unknown_name
+from unlatch.simcore.errors import ConfigError, unknown_entry, unknown_name
 from unlatch.simcore.randomization.distribution import Distribution, as_distribution
 from unlatch.simcore.rng import stream
 from unlatch.simcore.sim.attribute_views import AttributeView, ViewAttribute, gravity_attribute
@@ -361,12 +361,9 @@ class Setup:
                 )
             attribute, count = gravity_attribute(self._world), 1
         elif view_name not in self.views:
-            raise ConfigError(
-                f"View '{view_name}' is not registered.{close_matches(view_name, self.views)} Registered: "
-                f"{', '.join(self.views) or 'none'}. Register it, or name one of them.",
-                key="view_name",
-                available=list(self.views),
-            )
+            told = {"heading": "Registered", "advice": "Register it, or name one of them.", "key": "view_name"}
+            said = f"View '{view_name}' is not registered."
+            raise unknown_entry(said, view_name, self.views, error=ConfigError, **told)
         elif kind is not None and not isinstance(view := self.views[view_name], kind):
             raise ConfigError(
                 f"View '{view_name}' is a {type(view).__name__}, expected a {kind.__name__}. Use the call for its "

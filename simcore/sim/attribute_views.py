@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pybullet as p
 
-from unlatch.simcore.errors import ConfigError, WorldError, close_matches
+from unlatch.simcore.errors import ConfigError, WorldError, unknown_entry
 from unlatch.simcore.geometry import Array, Pose, rpy_from_matrix
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.world import World
@@ -75,12 +75,8 @@ class AttributeView:
                 f"View '{self.name}' ({self.kind}) has no '{name}': {self._missing[name]}.", key="attribute"
             )
         if name not in self.attributes:
-            raise ConfigError(
-                f"View '{self.name}' ({self.kind}) has no attribute '{name}'."
-                f"{close_matches(name, self.attributes)} Known: {', '.join(self.attributes)}. Name one of them.",
-                key="attribute",
-                available=list(self.attributes),
-            )
+            said, told = f"View '{self.name}' ({self.kind}) has no attribute '{name}'.", {"advice": "Name one of them."}
+            raise unknown_entry(said, name, self.attributes, error=ConfigError, key="attribute", **told)
         return self.attributes[name]
 
     def get(self, name: str) -> Array:

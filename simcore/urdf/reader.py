@@ -458,9 +458,9 @@ class _UrdfReader:
             return None
         pose = self.read_origin(element, where)
         keys = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-        xx, xy, xz, yy, yz, zz = (self._read_numbers(inertia.get(key, "0"), 1, where)[0] for key in keys)
+        xx, xy, xz, yy, yz, zz = (self._read_numbers(inertia.get(key) or "0", 1, where)[0] for key in keys)
         tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        return Inertial(self._read_numbers(mass.get("value", "0"), 1, where)[0], pose.p, pose.R @ tensor @ pose.R.T)
+        return Inertial(self._read_numbers(mass.get("value") or "0", 1, where)[0], pose.p, pose.R @ tensor @ pose.R.T)
 
     def read_shapes(self, element: ET.Element, where: str) -> list[Shape]:
         """Returns the shape of an element; those of a capsule, whose length is without its caps, are three."""
@@ -487,7 +487,7 @@ class _UrdfReader:
         kind = ShapeKind(child.tag)
         unset = "1 1 1" if kind is ShapeKind.mesh else ""
         attributes = SIZE_ATTRIBUTES[kind].items()
-        sizes = [self._read_numbers(child.get(key, unset), count, where) for key, count in attributes]
+        sizes = [self._read_numbers(child.get(key) or unset, count, where) for key, count in attributes]
         if kind is not ShapeKind.mesh:
             self._check_size(child, list(chain(*sizes)), where)
         if kind is ShapeKind.mesh and 0.0 in sizes[0]:
@@ -516,10 +516,10 @@ class _UrdfReader:
 
         def find_text(tag: str, key: str, default: str) -> str:
             owner = element.find(tag)
-            return default if owner is None else owner.get(key, default)
+            return default if owner is None else owner.get(key) or default  # empty ones are left by exporters
 
         def read_number(tag: str, key: str, default: str) -> float:
-            return self._read_numbers(find_text(tag, key, default), 1, where)[0]
+            return self._read_numbers(find_text(tag, key, default), 1, f"<{tag} {key}> of {where}")[0]
 
         ends = {tag: find_text(tag, "link", "") for tag in ("parent", "child")}
         for tag, link in ends.items():
@@ -566,10 +566,10 @@ class _UrdfReader:
         origin = element.find("origin")
         if origin is None:
             return Pose.identity()
-        rpy = origin.get("rpy", "0 0 0")
+        rpy = origin.get("rpy") or "0 0 0"
         if rpy not in self._rotations:
             self._rotations[rpy] = matrix_from_rpy(self._read_numbers(rpy, 3, where))
-        return Pose(self._rotations[rpy], self._read_numbers(origin.get("xyz", "0 0 0"), 3, where))
+        return Pose(self._rotations[rpy], self._read_numbers(origin.get("xyz") or "0 0 0", 3, where))
 
     def _find_file(self, name: str, where: str) -> Path:
         found = find_mesh(self.file, name) if self.packages else None

@@ -107,7 +107,7 @@ def test_an_episode_without_a_layout_that_plans_is_refused_with_counts(monkeypat
     record = run(cfg)
     assert (record.success, record.code) == (False, "invalid_layout")
     assert record.evidence["message"] == (
-        "None of 3 layouts tried has a plan. Number 2, open: not this one. Refused: 1 open: path_infeasible 3."
+        "None of 3 layouts tried has a plan. Layout 2, open: not this one. Refused: 1 open: path_infeasible 3."
     )
     assert record.layout["preplan"]["chosen"] is None
     assert_verified(record, cfg)
@@ -123,7 +123,7 @@ def test_a_search_ends_once_its_work_is_spent_and_says_so(monkeypatch: pytest.Mo
     record = run(config("planner.work=80000", candidates=16))
     assert record.code == "invalid_layout"
     assert record.layout["preplan"]["tried"] == 3
-    assert record.evidence["message"].startswith("None of 3 layouts tried has a plan. Number 0, open: not this one. ")
+    assert record.evidence["message"].startswith("None of 3 layouts tried has a plan. Layout 0, open: not this one. ")
     assert "stopped because planner.work=80000 was spent, with 1 layout tried in full" in (record.evidence["message"])
 
 
@@ -205,7 +205,7 @@ def test_the_reason_is_that_of_a_layout_tried_with_the_full_budget():
         report.failures.append({"candidate": candidate, **first})
     report.begin_candidate(3, thorough=True)
     report.failures.append({"candidate": 3, **first, "code": "path_infeasible", "message": "worked out"})
-    assert report.reason() == "Number 3, open: worked out."
+    assert report.reason() == "Layout 3, open: worked out."
     assert (report.tried, report.refused_counts()) == (5, {"1 open: plan_infeasible": 4, "1 open: path_infeasible": 1})
 
 

@@ -98,6 +98,8 @@ def test_an_object_as_high_as_furniture_gets_a_stand_where_none_is_stated(words:
     assert loaded.cfg.stand.kind is kind
     said = [notice for notice in loaded.notices if "stands on the floor" in notice]
     assert len(said) == (kind is StandKind.pedestal)
+    has_body = words[-1] in ("robot=tiago", "robot=openarm")
+    assert any("stands on the table" in notice for notice in loaded.notices) == has_body
 
 
 def test_only_an_experiment_that_places_something_keeps_the_stand_away(tmp_path: Path) -> None:

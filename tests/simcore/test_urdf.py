@@ -542,6 +542,20 @@ def test_a_placeholder_of_a_file_is_called_so(text, said, tmp_path):
         read_urdf(tmp_path / "r.urdf")
 
 
+def test_an_attribute_that_an_exporter_left_empty_is_not_stated(tmp_path):
+    path = tmp_path / "r.urdf"
+    path.write_text(
+        '<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="revolute"><parent link="a"/>'
+        '<child link="b"/><origin xyz="" rpy=""/><axis xyz=""/><dynamics friction="" damping="0.5"/>'
+        '<limit lower="" upper="" effort="" velocity=""/></joint></robot>'
+    )
+    joint = read_urdf(path).joints["j"]
+    assert (joint.friction, joint.damping, joint.has_range, joint.effort) == (0.0, 0.5, False, 100.0)
+    path.write_text(path.read_text().replace('damping="0.5"', 'damping="soft"'))
+    with pytest.raises(AssetError, match="<dynamics damping> of joint 'j' has 'soft' where 1 finite number belongs"):
+        read_urdf(path)
+
+
 def test_a_shape_of_negative_size_is_refused(tmp_path):
     box = '<visual><geometry><box size="0.1 -0.1 0"/></geometry></visual>'
     (tmp_path / "r.urdf").write_text(f'<robot name="r"><link name="a">{box}</link></robot>')

@@ -12,7 +12,7 @@ from unlatch.objects.annotate.peer_info import info_problems, make_info, read_pe
 from unlatch.objects.annotate.source import PARTNET_URDF, find_urdf, has_urdf, read_source, with_freed_joints
 from unlatch.objects.annotation import ANNOTATION_FILE
 from unlatch.objects.importers.mesh_object import MeshJointCfg, write_mesh_urdf
-from unlatch.objects.importers.plausibility import MENDED_FOLDER, find_doubts, write_mended
+from unlatch.objects.importers.plausibility import MENDED_FOLDER, find_doubts, mend_further, write_mended
 from unlatch.simcore.errors import AssetError, unknown_name
 from unlatch.workflows.viewing.object_picture import annotation_png
 
@@ -34,6 +34,8 @@ class AnnotationTarget:
     """The annotation file."""
     earlier: Path | None = None
     """The annotation of the original of a mended file."""
+    said: tuple[str, ...] = ()
+    """What was implausible in the original of a mended file, one line each: what was mended, then what cannot be."""
 
     @property
     def picture(self) -> Path:
@@ -133,7 +135,8 @@ def annotate_target(
     if stated is not None and not (stated.parts and storage.is_hand_made(stated)):
         category = category or stated.category
     source = read_source(target.source, category=category, packages=True)
-    doubts = tuple(doubt.text for doubt in find_doubts(source))
+    found_now = find_doubts(source)
+    doubts = (*target.said, *(doubt.text for doubt in found_now if doubt.text not in target.said))
     if stated is not None:
         freed = with_freed_joints(source.model, stated.freed_joints, where=str(where))
         source = replace(source, model=freed)
@@ -142,12 +145,17 @@ def annotate_target(
     try:
         found = annotate_source(source, cfg)
     except AssetError as exc:
-        hints = [*doubts, "fix=true writes the mended file."] if doubts else []
+        hints = [f"{text[0].upper()}{text[1:]}" for text in doubts]
+        if any(" Mend: " in text for text in doubts):
+            hints.append("fix=true writes the mended file.")
         if source.info and cfg.use_info:
             hints.append("Keypoints of info.json are used; info=false leaves them out.")
         if not hints:
             raise
-        raise AssetError(" ".join([exc.message, *hints]), path=str(target.source)) from exc
+        # a scale of the whole object, which is advised otherwise, would be wrong
+        is_unit = any(doubt.mesh_scale != 1.0 for doubt in found_now)
+        said = f"{source.file}: {' '.join(hints)}" if is_unit else " ".join([exc.message, *hints])
+        raise AssetError(said, path=str(target.source)) from exc
     articulation = found.articulation
     if stated is not None:
         articulation = storage.with_stated_mechanics(articulation, stated, found.model, where=str(where))
@@ -179,9 +187,17 @@ def mend_target(target: AnnotationTarget, *, category: str | None, force: bool, 
     """
     source = read_source(target.source, category=category, packages=True)
     folder = out or source.file.parent / MENDED_FOLDER
-    urdf = write_mended(source, find_doubts(source), folder, force=force)
+    doubts = find_doubts(source)
+    urdf = write_mended(source, doubts, folder, force=force)
+    more = [doubt for doubt in find_doubts(read_source(urdf, packages=True)) if doubt.has_mend]
+    mend_further(urdf, more)
+    doubts += more
+    said = [
+        *(doubt.text.replace(" Mend: ", " Mended: ") for doubt in doubts if doubt.has_mend),
+        *(doubt.text for doubt in doubts if not doubt.has_mend),
+    ]
     earlier = source.file.with_name(ANNOTATION_FILE)
-    return AnnotationTarget(urdf, target.name, folder / ANNOTATION_FILE, earlier)
+    return AnnotationTarget(urdf, target.name, folder / ANNOTATION_FILE, earlier, tuple(said))
 
 
 def check_convention(convention: str) -> None:

@@ -32,7 +32,7 @@ from unlatch.robots.reach import ReachModel, ReachRegion
 from unlatch.robots.robot import Arm, Robot
 from unlatch.robots.robot_from_urdf import WEAKEST_N, read_srdf, robot_from_urdf, stated_grip_n
 from unlatch.simcore.cache import cache_root, json_hash
-from unlatch.simcore.errors import AssetError, ConfigError
+from unlatch.simcore.errors import AssetError, ConfigError, unknown_entry
 from unlatch.simcore.files import user_path
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mjcf import is_mjcf
@@ -84,11 +84,9 @@ class NewRobotCfg:
 
     def __post_init__(self) -> None:
         if self.gripper is not None and not self.has_known_gripper and not user_path(self.gripper).is_file():
-            raise ConfigError(
-                f"gripper='{self.gripper}' is unknown, and no file. Known: {', '.join(GRIPPERS)}. Name one of them, or "
-                "the URDF or MJCF file of a gripper.",
-                key="gripper",
-            )
+            said, advice = f"gripper='{self.gripper}' is unknown, and no file.", "Name one of them, or "
+            told = {"advice": f"{advice}the URDF or MJCF file of a gripper.", "key": "gripper"}
+            raise unknown_entry(said, self.gripper, GRIPPERS, error=ConfigError, **told)
         if self.flange is not None and self.gripper is None:
             raise ConfigError(
                 "flange= says where a gripper is put, and there is no gripper=. Expected both. Add "

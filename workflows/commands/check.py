@@ -17,7 +17,7 @@ from unlatch.robots.catalog import ROBOTS
 from unlatch.robots.checks import limit_problems, model_problems
 from unlatch.robots.description import RobotCfg
 from unlatch.robots.hand_shape import describe_hand_frame
-from unlatch.simcore.errors import ConfigError, RecordingError, UnlatchError, close_matches, count_noun
+from unlatch.simcore.errors import ConfigError, RecordingError, UnlatchError, count_noun, unknown_entry
 from unlatch.simcore.files import path_word, user_path
 from unlatch.simcore.ranges import Range, Ranged, check_ranges
 from unlatch.simcore.recording.check import MISFITS, Problem, not_compared
@@ -450,9 +450,7 @@ def bench_command(arguments: list[str]) -> int:
 
     name = arguments[0] if arguments else ""
     if name not in BENCHES:
-        raise ConfigError(
-            f"bench '{name}' is unknown.{close_matches(name, BENCHES)} Expected one of: {', '.join(BENCHES)}."
-        )
+        raise unknown_entry(f"bench '{name}' is unknown.", name, BENCHES, error=ConfigError)
     results = []
     for name, cfg in bench_runs(read_pairs(SuccessBenchCfg, arguments[1:])):
         print_line(f"== {name}")

@@ -132,7 +132,7 @@ def export_command(arguments: list[str]) -> int:
         if cfg.render is None:
             made = ", ".join(render_names(data_set.path))
             advice = f"it has {made}" if made else f"make one: unlatch render {path_word(path)} name=NAME"
-            print_note(f"unlatch: without images; render=NAME adds those of a render set ({advice})")
+            print_note(f"unlatch: without images; render=NAME force=true adds those of a render set ({advice})")
 
     data_set = DataSet.open(path)
     with StepProgress("episodes") as progress:

@@ -19,7 +19,7 @@ from unlatch.configs.origins import find_origins, iterate_leaves, origin_of
 from unlatch.objects.procedural.catalog import GENERATORS
 from unlatch.robots.catalog import ROBOTS
 from unlatch.simcore.catalogs import ANNOTATORS, AUTO, EXPORTERS, RENDERERS
-from unlatch.simcore.errors import ConfigError, close_matches
+from unlatch.simcore.errors import ConfigError, unknown_entry
 from unlatch.simcore.files import read_text, user_path
 from unlatch.simcore.registry import Catalog
 from unlatch.simcore.sim.sensors.config import SENSORS
@@ -49,8 +49,7 @@ def list_command(arguments: list[str]) -> int:
         return _print_rows([*rows, ("data [FOLDER]", "the data sets below a folder, `data` by default")])
     if len(line.overrides) != 1 or line.overrides[0] not in LISTS:
         got = " ".join(arguments)
-        known = ", ".join([*LISTS, "data [FOLDER]"])
-        raise ConfigError(f"list '{got}' is unknown.{close_matches(got, [*LISTS, 'data'])} Expected one of: {known}.")
+        raise unknown_entry(f"list '{got}' is unknown.", got, [*LISTS, "data [FOLDER]"], error=ConfigError)
     return _print_rows(LISTS[line.overrides[0]][1](line.config_dirs))
 
 

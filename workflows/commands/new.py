@@ -17,7 +17,7 @@ from unlatch.configs.peer_tasks.importer import ImportedTask, import_tasks, own_
 from unlatch.configs.peer_tasks.peer_values import ImportCfg
 from unlatch.robots.foreign_models import MENAGERIE, menagerie_file
 from unlatch.robots.hand_shape import describe_direction, describe_hand_frame
-from unlatch.simcore.errors import ConfigError, close_matches, count_noun, describe_choices
+from unlatch.simcore.errors import ConfigError, close_matches, count_noun, unknown_entry
 from unlatch.simcore.files import path_word, user_path
 from unlatch.skills.catalog import SKILLS, derivable_skill
 from unlatch.workflows.assets.new_robot import NewRobotCfg, new_robot, try_robot
@@ -119,11 +119,9 @@ def _object_lines(value: str) -> tuple[str, str]:
     if value in known:
         return value, _select_object(value)
     if not is_object_path(value, ()):
-        raise ConfigError(
-            f"object='{value}' is unknown.{describe_choices(value, known, listed_by='unlatch list objects')} "
-            "Name one of them, or give the path of a URDF.",
-            key="object",
-        )
+        said, told = f"object='{value}' is unknown.", {"listed_by": "unlatch list objects", "key": "object"}
+        told["advice"] = "Name one of them, or give the path of a URDF."
+        raise unknown_entry(said, value, known, error=ConfigError, **told)
     node = describe_object_path(str(user_path(value).absolute()), None)
     category = str(node["category"])
     node["name"] = category if _NAME.match(category) else node["name"]

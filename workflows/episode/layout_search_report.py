@@ -94,7 +94,7 @@ class LayoutSearchReport:
     def reason(self) -> str:
         """Returns the message of the last failure of the most frequent kind; empty where no layout was refused."""
         last = self._find_typical_failure()
-        return "" if last is None else f"Number {last['candidate']}, {last['name']}: {last['message'].rstrip('.')}."
+        return "" if last is None else f"Layout {last['candidate']}, {last['name']}: {last['message'].rstrip('.')}."
 
     def diagnosis(self) -> Diagnosis | None:
         """Returns the diagnosis of the failure of `reason`; None where the planner was not reached."""

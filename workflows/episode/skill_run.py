@@ -136,7 +136,7 @@ class SkillRun:
     def weak_grip(self) -> str:
         """A sentence if the fingers pressed with less than half of the force that they were told; else empty."""
         told_n = self.skill.context.arm.cfg.gripper.grip_force_n
-        if self.pressed_n is None or self.pressed_n >= 0.5 * told_n:
+        if not self.pressed_n or self.pressed_n >= 0.5 * told_n:  # with 0 N, they hold nothing, and that is said
             return ""
         return (
             f"The fingers of {self.arm} pressed with {self.pressed_n:.1f} N at most, told {told_n:g} N: "

@@ -12,7 +12,7 @@ import numpy as np
 from loky import cpu_count
 
 from unlatch.configs.schema import EpisodeCfg
-from unlatch.simcore.errors import ConfigError, RecordingError
+from unlatch.simcore.errors import RecordingError, unknown_name
 from unlatch.simcore.recording.check import check_record
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
@@ -108,7 +108,8 @@ def replay(
     try:
         mode = ReplayMode(mode)
     except ValueError as exc:
-        raise ConfigError(f"mode={mode} is unknown. Expected one of action, state.", key="mode") from exc
+        known = [known.value for known in ReplayMode]
+        raise unknown_name(str(mode), "a mode of replay", where="mode", known=known) from exc
     with EpisodeRunner(cfg) as runner:
         return replay_outcome(runner, record, mode)
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 
-from unlatch.simcore.errors import ConfigError
+from unlatch.simcore.errors import ConfigError, unknown_entry
 from unlatch.tasks.task import RegionCfg
 from unlatch.workflows.studio import jobs
 from unlatch.workflows.studio.document import TaskDocument
@@ -148,7 +148,8 @@ class StudioState:
         with self.changed:
             for name, value in values.items():
                 if not hasattr(self.show, name):
-                    raise ConfigError(f"Nothing is called '{name}'. Known: {', '.join(asdict(self.show))}.", key=name)
+                    said, known = f"Nothing is called '{name}'.", asdict(self.show)
+                    raise unknown_entry(said, name, known, error=ConfigError, key=name)
                 setattr(self.show, name, bool(value))
         self.tell("show")
 

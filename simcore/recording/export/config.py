@@ -142,6 +142,8 @@ class ExportCfg(ColumnsCfg):
     """Numbers of the episodes to export; null: all."""
     append: bool = False
     """Whether to add to a target that has episodes of other data sets."""
+    force: bool = False
+    """Whether an existing export of this format is replaced."""
     action: ActionKind = ActionKind.joint_position
     """Meaning of the numbers of an action."""
     action_source: ActionSource = ActionSource.label

@@ -59,6 +59,10 @@ class Exporter(ABC):
         """
         return None
 
+    def is_export(self, target: Path) -> bool:
+        """Returns whether an existing target has this format, so that it may be replaced."""
+        return bool(self.suffix) and target.is_file()
+
     @abstractmethod
     def write(self, draft: Path, trajectories: Iterator[Trajectory], *, parts: Path, base: Path | None) -> None:
         """Writes all trajectories.
@@ -220,8 +224,15 @@ def run_export(
     made_of = {"exporter": name, "source": exporter.source.identity, "cfg": plain(exporter.cfg)}
     with Draft(target, key=json.dumps(made_of, sort_keys=True), is_file=is_file) as draft:
         if target.exists() and not (target.is_dir() and not any(target.iterdir())):
-            base = target
-            there = _exported_numbers(exporter, target, append=exporter.cfg.append)
+            if not exporter.cfg.force:
+                base = target
+                there = _exported_numbers(exporter, target, append=exporter.cfg.append)
+            elif not exporter.is_export(target):
+                raise RecordingError(
+                    f"'{target}' is no export of this format. Expected one, which force=true replaces. Choose another "
+                    "out=.",
+                    path=str(target),
+                )
         numbers = [number for number in exporter.source.numbers if number not in there]
         frames = 0
 
@@ -253,7 +264,8 @@ def _exported_numbers(exporter: Exporter, target: Path, *, append: bool) -> set[
     there = exporter.taken(target)
     if there is None:
         raise RecordingError(
-            f"'{target}' exists already. Expected a new target: this format cannot be extended. Choose another out=.",
+            f"'{target}' exists already. Expected a new target: this format cannot be extended. Choose another out=, "
+            "or force=true to replace it.",
             path=str(target),
         )
     if not there and not append:

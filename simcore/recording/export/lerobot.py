@@ -230,6 +230,10 @@ class LeRobotExporter(Exporter):
             rows = list(tables.read_rows(target / tables.EPISODES_FOLDER, columns=[tables.SOURCE, tables.NUMBER]))
         return {row[tables.NUMBER] for row in rows if row.get(tables.SOURCE) == self.source.identity}
 
+    def is_export(self, target: Path) -> bool:
+        """See `Exporter.is_export`."""
+        return tables.is_lerobot_set(target)
+
     def write(self, draft: Path, trajectories: Iterator[Trajectory], *, parts: Path, base: Path | None) -> None:
         """See `Exporter.write`."""
         writer = LeRobotWriter(draft, self.features, self.cfg, fps=self.source.layout.fps, base=base)
@@ -274,8 +278,8 @@ class LeRobotExporter(Exporter):
             images = " Images are those of a render set: render=NAME." if is_of_images else ""
             raise RecordingError(
                 f"The columns of '{target}' are not those of this export. Only there: {theirs or 'none'}; only in this "
-                f"export: {ours or 'none'}. Expected the same columns.{images} Export with the options of that set, or "
-                "choose another out=.",
+                f"export: {ours or 'none'}. Expected the same columns.{images} Export with the options of that set, "
+                "choose another out=, or replace it with force=true.",
                 path=str(target),
             )
         for key in here | there:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from unlatch.simcore.cameras import Pinhole
-from unlatch.simcore.errors import ConfigError, RecordingError, close_matches
+from unlatch.simcore.errors import ConfigError, RecordingError, unknown_entry
 from unlatch.simcore.files import path_word
 from unlatch.simcore.recording.data_set import DataSet
 from unlatch.simcore.recording.episode import EpisodeRecord
@@ -114,11 +114,9 @@ def _choose_cameras(renders: RenderSet, cameras: Sequence[str] | None, *, key: s
     """
     for name in cameras or []:
         if name not in renders.cameras:
-            raise RecordingError(
-                f"{key} has '{name}', which is not a camera of render set '{renders.path}'."
-                f"{close_matches(name, renders.cameras)} It has: {', '.join(renders.cameras)}. Name one of them.",
-                camera=name,
-            )
+            said = f"{key} has '{name}', which is not a camera of render set '{renders.path}'."
+            told = {"heading": "It has", "advice": "Name one of them.", "camera": name}
+            raise unknown_entry(said, name, renders.cameras, error=RecordingError, **told)
     return list(renders.cameras) if cameras is None else list(dict.fromkeys(cameras))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pybullet as p
 
-from unlatch.simcore.errors import WorldError
+from unlatch.simcore.errors import WorldError, unknown_entry
 from unlatch.simcore.geometry import Pose
 from unlatch.simcore.meshes.mesh_reader import SurfaceMesh
 from unlatch.simcore.meshes.triangle_mesh import TriangleMesh
@@ -234,7 +234,8 @@ def add_solid(world: World, name: str, *, shape: str, size_m: float, T_world_sol
         "capsule": (p.GEOM_CAPSULE, {"radius": 0.5 * half, "length": half}),
     }
     if shape not in sizes:
-        raise WorldError(f"A solid of shape '{shape}' is unknown. Known: {', '.join(SOLIDS)}. Name one of them.")
+        said, advice = f"A solid of shape '{shape}' is unknown.", "Name one of them."
+        raise unknown_entry(said, shape, SOLIDS, advice=advice, error=WorldError)
     return _add_scenery(world, name, *sizes[shape], T_world_solid, rgba)
 
 

@@ -17,6 +17,7 @@ from unlatch.configs.dataclass_reader import check_chain_form, read_dataclass
 from unlatch.configs.peer_tasks.importer import import_tasks
 from unlatch.configs.peer_tasks.peer_values import ImportCfg, Ledger, Settings, read_chain
 from unlatch.configs.peer_tasks.scene_objects import PeerObject, nearest_category, nearest_container, nearest_item
+from unlatch.configs.peer_tasks.task_builder import PutInto, fit_item
 from unlatch.configs.schema import EpisodeCfg, check_episode, find_info_files, folders_of_info
 from unlatch.objects.annotate.peer_info import make_info, with_info_file
 from unlatch.objects.annotation import HandleType
@@ -564,7 +565,7 @@ NEITHER = r"RigidBody: no counterpart: by its name, the task SpinBall neither pi
         ("SpinBall", {"category_name": "RigidBody"}, NEITHER),
         ("ReachForBall", {}, r"no skill of Unlatch does 'reach'"),
         ("Nameless", {}, r"it names no skill\. Expected open, close or rotate\. If .* add skill=NAME"),
-        ("Nameless", {"cfg": {"skill": "fly"}}, "skill=fly is unknown"),
+        ("Nameless", {"cfg": {"skill": "fly"}}, "skill='fly' is not a skill that moves a part"),
     ],
 )
 def test_a_task_of_gensim2_without_a_counterpart_is_refused(gensim2, label, more, message):
@@ -743,3 +744,26 @@ def test_a_lever_that_fingers_cannot_hold_does_not_turn_in_the_hand():
     }
     vars(scene)["assets"] = [replace(scene.asset, articulation=replace(articulation, parts=parts))]
     assert not scene.turns_in_hand()
+
+
+class Shallow(PutInto):
+    """A drawer that nothing fits into."""
+
+    height_m = 0.03
+
+
+def test_what_fits_into_no_drawer_is_said_so_and_a_deep_top_is_used_near_its_front():
+    chest = PeerObject("chest", "drawer_cabinet")
+    can = PeerObject("thing", "can")
+    (inside,) = [name for name, region in chest.asset.regions.items() if region.part == "drawer"]
+    assert fit_item(can, Shallow(chest, inside), is_closed=False) is None
+    assert can.category == "can"
+    top = PutInto(chest, "top")
+    depth_m = min(float(asset.regions["top"].size[0]) for asset in chest.assets)
+    assert top.near_front()["center_m"] == [round(depth_m / 2 - 0.1, 3), 0.0]
+    assert PutInto(chest, inside).near_front() == {}
+
+
+def test_a_goal_that_no_part_reaches_is_said(chained):
+    item, _ = chained({"oven": "microwave"}, ("open", ["oven"], {"planner_setting": {"success_threshold": 9.0}}))
+    assert any("never reached: from its start, door of oven opens by" in text for text in texts(item))

@@ -285,6 +285,11 @@ REFUSED = [
     (UrdfConverterCfg, {"collider_type": "sdf"}, "collider_type"),
     (JointDriveCfg, {"drive_type": "acceleration"}, "joint_drive.drive_type='acceleration' has no counterpart"),
     (JointDriveCfg, {"gains": {"natural_frequency": 10}}, "joint_drive.gains is dict, which has no counterpart"),
+    (
+        UrdfConverterCfg.JointDriveCfg,
+        {"gains": JointDriveCfg.NaturalFrequencyGainsCfg(natural_frequency=10.0)},
+        "joint_drive.gains is NaturalFrequencyGainsCfg, which has no counterpart. Expected PDGainsCfg",
+    ),
     (JointDriveCfg, {"gains": PDGainsCfg(stiffness={"door": 3.0})}, "joint_drive.gains.stiffness={'door': 3.0} is not"),
 ]
 

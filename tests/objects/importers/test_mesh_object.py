@@ -332,7 +332,10 @@ def test_the_upward_axis_of_a_file_can_be_stated(tmp_path):
         ({"moving": ("body",)}, "moving=body is the whole mesh. Name the part that moves."),
         ({"axis": None}, "joint=hinge needs an axis. Expected axis=x, y, z or [X,Y,Z]; z points up. Add it."),
         ({"at": None}, "joint=hinge needs the place of its axis. Expected at=-x or another side of the part"),
-        ({"kind": "hing"}, "joint='hing' is no joint. Did you mean 'hinge'? Expected hinge or slider."),
+        (
+            {"kind": "hing"},
+            "joint='hing' is not a joint. Did you mean 'hinge'? Known: hinge, slider. Name one of them.",
+        ),
         ({"axis": "w"}, "axis=w is no direction."),
         ({"axis": (0.0, 0.0)}, "axis has 2 numbers. Expected 3."),
         ({"axis": (0.0, 0.0, 0.0)}, "axis has length 0."),

@@ -299,6 +299,14 @@ def test_a_freed_joint_without_an_axis_is_refused(cfg, locked, urdf):
         load(cfg)
 
 
+def test_an_annotation_hides_no_doubt(cfg, urdf):
+    urdf.write_text(CABINET.replace('upper="1.6"', 'upper="90"'))
+    annotation = urdf.with_name(ANNOTATION_FILE)
+    annotation.write_text(annotate_source(read_source(urdf)).articulation.to_yaml())
+    assert any(part.joint == "hinge" for part in load(cfg).articulation.parts.values())
+    assert any("they are degrees" in line for line in describe_doubts(cfg))
+
+
 def test_mechanisms_alone_hide_no_doubt(cfg, locked, urdf):
     assert describe_doubts(cfg) == []
     urdf.write_text(urdf.read_text().replace('upper="1.6"', 'upper="90"'))

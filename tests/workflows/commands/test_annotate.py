@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import trimesh
 from PIL import Image
 
 from tests.objects.importers.mesh_samples import cabinet_scene, write_glb
@@ -107,6 +108,40 @@ def test_what_stands_beside_the_urdf_goes_with_a_file_written_elsewhere(cwd):
         assert made.mechanisms["bolt"].by == "screws"
 
 
+BOARD = """
+<robot name="r"><link name="a"><visual><geometry><box size="0.4 0.5 0.4"/></geometry></visual></link>
+<link name="b"><visual><origin xyz="0.01 0.25 0"/><geometry><box size="0.02 0.5 0.4"/></geometry></visual></link>
+<joint name="j" type="revolute"><parent link="a"/><child link="b"/><origin xyz="0.2 -0.25 0"/>
+<limit lower="0" upper="90" effort="1" velocity="1"/></joint></robot>
+"""
+
+
+def test_fix_says_what_it_mended_and_what_it_cannot_mend(cwd):
+    urdf = put_text(cwd / "a", BOARD)
+    said = [warning.partition(". ")[2] for warning in annotate(urdf, picture=False, fix=True).warnings]
+    assert said == [
+        "Mended: 0 to 1.571 rad.",
+        "Correct its axis if it is a door or lid, which turns about one of its edges.",
+        "Add the axis.",
+    ]
+    assert "<axis" not in (cwd / "a" / "mended" / "thing.urdf").read_text(), "the doubt stays in the mended file"
+
+
+def test_meshes_in_another_unit_are_said_and_no_scale_of_the_whole(cwd):
+    urdf = put_text(cwd / "a", BOARD.replace('<box size="0.02 0.5 0.4"/>', '<mesh filename="file:///there/m.stl"/>'))
+    trimesh.creation.box((20.0, 500.0, 400.0)).export(urdf.with_name("m.stl"))
+    with pytest.raises(AssetError, match=r"thing\.urdf: The meshes measure .* are in millimetres\. Mend: scale 0.001"):
+        annotate(urdf, picture=False)
+    said = annotate(urdf, picture=False, fix=True).warnings
+    assert ["Mended" in warning for warning in said] == [True, True, False, False], "scale, then degrees, each once"
+
+
+def test_fix_mends_what_is_seen_only_after_another_mend(cwd):
+    urdf = put_text(cwd / "a", BOARD.replace('-0.25 0"/>\n', '-0.25 0" rpy="0 0 360"/><axis xyz="0 0 -1"/>\n'))
+    said = [warning.partition(". ")[2] for warning in annotate(urdf, picture=False, fix=True).warnings]
+    assert said == ["Mended: rpy '0 0 6.283185'.", "Mended: 0 to 1.571 rad."]
+
+
 def test_annotations_made_by_hand_are_not_replaced(cwd, capsys):
     put(cwd / "a")
     assert run("a", "picture=false") == 0
@@ -203,11 +238,14 @@ def test_a_link_whose_only_collider_has_no_triangle_is_held_by_what_is_seen(cwd)
         (URDF.replace('"revolute"', '"fixed"'), "no movable joint that a skill fits (j (fixed))"),
         (URDF.replace("1.5", "0"), "j: moves by 0 rad, expected at least 0.05 rad"),
         (URDF.replace("1.5", "-4"), "j: its lower limit 0 is above its upper one -4"),
-        (re.sub("<limit[^>]*/>", "", URDF), "j: has no <limit> with lower and upper, which say how far it moves"),
-        (re.sub("<limit[^>]*/>", '<limit effort="1" velocity="1"/>', URDF), "j: has no <limit> with lower and"),
+        (re.sub("<limit[^>]*/>", "", URDF), "j: the file does not say how far it moves"),
+        (
+            re.sub("<limit[^>]*/>", '<limit effort="1" velocity="1"/>', URDF),
+            "j: the file does not say how far it moves",
+        ),
         (
             URDF.replace('"revolute"', '"prismatic"').replace('"1.5"', '"1e16"'),
-            "or one without end (from 1e+06 on); give it a range in the URDF",
+            "it has no limits, or some without end (from 1e+06 on); give it a range",
         ),
     ],
 )

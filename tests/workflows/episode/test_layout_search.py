@@ -128,7 +128,7 @@ def refused(*codes: str, spent: int | None = 100) -> LayoutSearchReport:
         ),
         (
             refused("plan_infeasible", "plan_infeasible"),
-            " has a plan. Change the region of the object, or the constraints. Number 1, open: why not.",
+            " has a plan. Change the region of the object, or the constraints. Layout 1, open: why not.",
         ),
         (refused("plan_infeasible", "path_infeasible", spent=None), None),
     ],

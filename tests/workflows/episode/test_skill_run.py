@@ -140,7 +140,7 @@ def test_a_failure_names_skill_and_arm_only_where_there_are_several_arms():
     assert labelled == replace(failure, evidence={"share": 0.5, "skill": 2, "arm": "left"})
 
 
-@pytest.mark.parametrize(("pressed_n", "says"), [(None, False), (0.4, True), (19.9, True), (20.0, False)])
+@pytest.mark.parametrize(("pressed_n", "says"), [(None, False), (0.0, False), (0.4, True), (19.9, True), (20.0, False)])
 def test_fingers_that_press_with_less_than_half_of_what_they_are_told_are_named(pressed_n, says):
     run = make_run()
     run.pressed_n = pressed_n

@@ -119,7 +119,8 @@ class TestPlugins:
         assert "lines (from their-format)" in capsys.readouterr().out
         out = tmp_path / "out.jsonl"
         assert command_table.main(["export", str(data_set.path), "format=lines", "digits=2", f"out={out}"]) == 0
-        assert "without images; render=NAME adds those of a render set (make one: unlatch" in capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert "without images; render=NAME force=true adds those of a render set (make one: unlatch" in said
         lines = [json.loads(line) for line in out.read_text().splitlines()]
         assert [line["number"] for line in lines] == [0, 1]
         wanted = data_set.read(1).arrays["actions.panda.left.joint_targets"].round(2)

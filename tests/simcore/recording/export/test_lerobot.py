@@ -185,6 +185,18 @@ class TestGrowth:
         assert export(other, out, append=True).taken == 1
         assert len(LeRobotSet.open(out)) == 4
 
+    def test_force_replaces_an_export_and_nothing_else(self, out, tmp_path, make_set):
+        data_set = make_set([0, 1])
+        export(data_set, out)
+        assert export(data_set, out, keypoints=False, force=True).taken == 2
+        assert not any("keypoints" in name for name in LeRobotSet.open(out).info["features"])
+        other = tmp_path / "other"
+        other.mkdir()
+        (other / "mine.txt").write_text("kept")
+        with pytest.raises(RecordingError, match="is no export of this format"):
+            export(data_set, other, force=True)
+        assert (other / "mine.txt").read_text() == "kept"
+
     def test_other_columns_are_not_added_and_another_version_is_not_read(self, out, tmp_path, make_set):
         data_set = make_set([0, 1])
         export(data_set, out, only=[0])
