@@ -30,12 +30,12 @@ writes this page from the results in `benchmarks/exam/`. Intervals are 95 % Wils
 scene and is the ceiling; `never_looks` plays the planner's actions of another episode.
 `random` breaks a rule in every episode: compare policies by `clean`, not by `goal`, which random motions also reach.
 `python benchmarks/exam_rows.py` makes our rows again; those that learn are one policy for all tasks, trained on
-demonstrations of the tier `seen`.
+demonstrations of the tier `seen` (cloning: `demos=100`).
 
 {table}
 
 To submit a result, run `unlatch exam`, then `unlatch check` on its folder, and open a pull request that adds its
-`exam.json` as `benchmarks/exam/NAME.json`, with the address of the data sets, so that others can check it.
+`exam.json` as `benchmarks/exam/NAME.json`, with the address of the data sets.
 """
 
 
