@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy
 
 from unlatch.objects.procedural.textures import draw_noise
 from unlatch.simcore.rng import stream
@@ -178,8 +179,6 @@ _RIDGES: dict[str, tuple[tuple[float, float, Rgb], ...]] = {
 
 def _draw_houses(rng: np.random.Generator, sky: Array, up: Array) -> Array:
     """Draws two rows of houses with windows before a sky."""
-    from scipy.ndimage import uniform_filter1d  # 0.4 s to import, and few rooms have houses before their windows
-
     at = np.arange(PIXELS)
     for base, tone in ((0.42, 0.84), (0.28, 0.74)):
         left = 0
@@ -193,7 +192,8 @@ def _draw_houses(rng: np.random.Generator, sky: Array, up: Array) -> Array:
             sky = np.where(house, wall * np.where(pane[..., None], 0.72, 1.0), sky)
             left += width
     for axis, mode in enumerate(("nearest", "wrap")):  # out of focus
-        sky = uniform_filter1d(sky, 2 * _BLUR_PX + 1, axis=axis, mode=mode)
+        # imported on first use: it takes a seventh of a preview, and few rooms have houses before their windows
+        sky = scipy.ndimage.uniform_filter1d(sky, 2 * _BLUR_PX + 1, axis=axis, mode=mode)
     return sky
 
 
