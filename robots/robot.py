@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from unlatch.robots.arm_control import Action, ArmAction, ArmSignals
 from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.simcore.errors import WorldError, unknown_entry
-from unlatch.simcore.geometry import Pose, matrix_from_quat_xyzw, multiply_in_order, quat_xyzw_from_matrix
+from unlatch.simcore.geometry import Pose
 from unlatch.simcore.sim.bodies import Body
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
 from unlatch.simcore.sim.impedance import JointTargets
@@ -100,7 +100,7 @@ class Arm(Module):
         self._gripper_target_m = gripper.max_width_m
         self._finger_targets = (math.nan, np.zeros(0))
         """The opening that the motors were sent last [m], and the positions of the fingers' joints for it."""
-        self._tool_head = np.array(cfg.keypoints["tool_head"])
+        self._place_tool = body.state.point_reader(body.link_index(cfg.ee_link), np.array(cfg.keypoints["tool_head"]))
         self._fingers_at_rest = np.zeros(len(gripper.joints))
         self.signals = ArmSignals(self._servo.state)
         """Errors of its encoders and of its commands."""
@@ -145,6 +145,11 @@ class Arm(Module):
     def step_targets(self) -> JointTargets:
         """Targets that the motors follow in this physics step."""
         return self._servo.targets
+
+    def path_error(self) -> float:
+        """Returns the largest distance of a joint, as its encoder reads it, from its target in this step [rad]."""
+        q = self.q_read
+        return float(np.abs(q - self._servo.state.arrived[: len(q)]).max())
 
     @property
     def gripper_target_m(self) -> float:
@@ -218,16 +223,15 @@ class Arm(Module):
         gripper, body = self.cfg.gripper, self._body
         joints = body.read_state().joints  # (3, J) positions, velocities, efforts
         arm, fingers = joints[:, self._rows], joints[:, self._finger_rows]
-        frame = body.link_frame(self.cfg.ee_link)
-        ee_position, R_world_ee = frame[:3].copy(), matrix_from_quat_xyzw(frame[3:])
-        quat_xyzw = quat_xyzw_from_matrix(R_world_ee)
+        tool = self._place_tool()
+        quat_xyzw, tcp_position = tool[:4], tool[4:]
         self._hold(
             joint_positions=arm[0],
             joint_velocities=arm[1],
             joint_efforts=arm[2],
-            ee_position=ee_position,
+            ee_position=body.link_frame(self.cfg.ee_link)[:3].copy(),
             ee_quat_xyzw=quat_xyzw,
-            tcp_position=multiply_in_order(R_world_ee, self._tool_head) + ee_position,
+            tcp_position=tcp_position,
             tcp_quat_xyzw=quat_xyzw,
             gripper_joint_positions=fingers[0],
             gripper_joint_velocities=fingers[1],

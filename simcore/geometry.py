@@ -55,13 +55,13 @@ def matrix_from_quat_xyzw(quat_xyzw: ArrayLike) -> Array:
             quat_xyzw=numbers,
         )
     x, y, z, w = x / n, y / n, z / n, w / n
-    return np.array(
+    return np.array(  # nested lists take four times as long
         [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+            *(1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)),
+            *(2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)),
+            *(2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)),
         ]
-    )
+    ).reshape(3, 3)
 
 
 def matrices_from_quats_xyzw(quats_xyzw: ArrayLike) -> Array:
@@ -101,9 +101,12 @@ def quat_xyzw_from_matrix(R: ArrayLike) -> Array:
 
 def multiply_in_order(A: Array, B: Array) -> Array:
     """Returns a matrix (3, 3) times (3,) or (3, 3) numbers, summed in one order, whatever the processor is."""
-    products: Array = A * B if B.ndim == 1 else A[:, :, None] * B
-    found: Array = products[:, 0] + products[:, 1] + products[:, 2]
-    return found
+    rows, numbers = A.tolist(), B.tolist()  # single numbers are faster than arrays of three
+    if B.ndim == 1:
+        x, y, z = numbers
+        return np.array([a * x + b * y + c * z for a, b, c in rows])
+    columns = list(zip(*numbers, strict=True))
+    return np.array([a * x + b * y + c * z for a, b, c in rows for x, y, z in columns]).reshape(3, 3)
 
 
 def matrix_from_rpy(rpy: ArrayLike) -> Array:

@@ -228,8 +228,10 @@ class Module:
 
     def disable_rendering(self) -> None:
         """Switches all images off and empties their buffers."""
-        for kind in Rendering:
-            self.switch_rendering(kind, on=False)
+        for kind in Rendering if type(self)._switch_rendering is not Module._switch_rendering else ():
+            self._switch_rendering(kind, on=False)
+        for child in self._children.values():
+            child.disable_rendering()
 
     def named_buffers(self) -> Iterator[tuple[str, Buffer]]:
         """Yields every buffer of the tree with its path relative to this module."""

@@ -145,15 +145,20 @@ class ManipCommand:
 
         The first one is repeated where the motion is shorter. `widest_m` is the largest opening of the gripper.
         """
+        widths_m = self._widths(widest_m)
+        return None if widths_m is None else widths_m[np.maximum(np.arange(count) - count + len(widths_m), 0)]
+
+    def opening(self, frame: int, count: int, widest_m: float) -> float | None:
+        """Returns the opening of one frame of `openings` [m]."""
+        widths_m = self._widths(widest_m)
+        return None if widths_m is None else float(widths_m[max(frame - count + len(widths_m), 0)])
+
+    def _widths(self, widest_m: float) -> Array | None:
         if self.motion is not None and self.motion.gripper_m is not None:
-            widths_m = np.atleast_1d(self.motion.gripper_m)
-        elif self.kind is ManipKind.open_gripper:
-            widths_m = np.array([float(self.params.get("width_m", widest_m))])
-        elif self.kind is ManipKind.close_gripper:
-            widths_m = np.zeros(1)
-        else:
-            return None
-        return widths_m[np.maximum(np.arange(count) - count + len(widths_m), 0)]
+            return np.atleast_1d(self.motion.gripper_m)
+        if self.kind is ManipKind.open_gripper:
+            return np.array([float(self.params.get("width_m", widest_m))])
+        return np.zeros(1) if self.kind is ManipKind.close_gripper else None
 
     def as_tuple(self) -> tuple[Array, Array, str, dict[str, Any]]:
         """`(p (3,), quat_wxyz (4,), name, params)` in the arm's base frame: the form that other systems use."""
@@ -268,9 +273,9 @@ class CommandExecutor:
             if motion is not None and len(motion):
                 path, frame = motion.q, min(self._frame, len(motion) - 1)
                 self._q = path[frame]
-            openings_m = command.openings(len(path), self._arm.cfg.gripper.max_width_m)
-            if openings_m is not None:
-                self._gripper_m = float(openings_m[frame])
+            opening_m = command.opening(frame, len(path), self._arm.cfg.gripper.max_width_m)
+            if opening_m is not None:
+                self._gripper_m = opening_m
             self._frame += 1
             self._openings_m.append(self._arm.gripper_opening_m)
             self._q_before = self._arm.q_read

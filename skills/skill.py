@@ -403,7 +403,7 @@ class Skill(ABC):
 
     def _check_blocked(self) -> None:
         arm = self.context.arm  # it is on its path if it is where its motors lead it: `q_target` is two frames ahead
-        error = float(abs(arm.q_read - arm.step_targets.positions).max())
+        error = arm.path_error()
         self._blocked_frames = self._blocked_frames + 1 if error > _BLOCKED_ERROR_RAD else 0
         if self._blocked_frames >= self.context.frames(_BLOCKED_S):
             self.fail(

@@ -24,23 +24,26 @@ class _Table:
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
-        self.rows: list[dict[str, Array]] = []
+        self.keys: list[str] = []
+        self.rows: list[list[Array]] = []
+        """The arrays of each row, in the order of the keys."""
         self._forms: list[tuple[np.dtype, tuple[int, ...]]] = []
         """Type and shape of each array of a row."""
 
     def add(self, row: Mapping[str, ArrayLike]) -> None:
         if not self.rows:
-            self.rows.append({key: self._copy_value(key, np.asarray(value)) for key, value in row.items()})
-            self._forms = [(value.dtype, value.shape) for value in self.rows[0].values()]
+            self.keys = list(row)
+            self.rows.append([self._copy_value(key, np.asarray(value)) for key, value in row.items()])
+            self._forms = [(value.dtype, value.shape) for value in self.rows[0]]
             return
-        if list(row) != list(self.rows[0]):
-            if odd := sorted(row.keys() ^ self.rows[0].keys()):
+        if list(row) != self.keys:
+            if odd := sorted({*row} ^ {*self.keys}):
                 raise RecordingError(
                     f"The {self.kind} row {len(self.rows)} has other keys than the first: {odd} are in only one of "
                     "them. Record the same keys in every frame.",
                     keys=odd,
                 )
-            row = {key: row[key] for key in self.rows[0]}
+            row = {key: row[key] for key in self.keys}
         # what nobody can write to any more needs no copy
         given = [
             value if type(value) is np.ndarray and not value.flags.writeable else np.array(value)
@@ -48,11 +51,16 @@ class _Table:
         ]
         if [(value.dtype, value.shape) for value in given] != self._forms:
             given = [self._copy_value(key, value) for key, value in zip(row, given, strict=True)]
-        self.rows.append(dict(zip(row, given, strict=True)))
+        self.rows.append(given)
+
+    def row(self, index: int) -> dict[str, Array]:
+        """Returns a row by key."""
+        return dict(zip(self.keys, self.rows[index], strict=True))
 
     def _copy_value(self, key: str, given: Array) -> Array:
         if self.rows:
-            shape, dtype = self.rows[0][key].shape, self.rows[0][key].dtype
+            first = self.rows[0][self.keys.index(key)]
+            shape, dtype = first.shape, first.dtype
         else:
             shape, dtype = given.shape, self._first_type(key, given.dtype)
         if given.shape != shape or given.dtype.kind not in _ACCEPTED[dtype.kind]:
@@ -83,10 +91,12 @@ class _Table:
         return np.dtype({"f": np.float64, "b": np.bool_}.get(given.kind, np.int64))
 
     def arrays(self, n_rows: int) -> dict[str, Array]:
-        first, rows = (self.rows or [{}])[0], self.rows[:n_rows]
+        if not self.rows:
+            return {}
+        columns = zip(*self.rows[:n_rows], strict=True) if n_rows else [()] * len(self.keys)
         return {
-            key: np.array([row[key] for row in rows], dtype=value.dtype).reshape(len(rows), *value.shape)
-            for key, value in first.items()
+            key: np.array(column, dtype=dtype).reshape(n_rows, *shape)
+            for key, column, (dtype, shape) in zip(self.keys, columns, self._forms, strict=True)
         }
 
 
@@ -125,8 +135,8 @@ class EpisodeRecorder:
 
     def last_actions(self, key: str) -> Array:
         """Returns the last two rows of an action by key; the first one twice if there is no other."""
-        n = len(self._actions.rows)
-        return np.array([self._actions.rows[max(0, index)][key] for index in (n - 2, n - 1)])
+        n, place = len(self._actions.rows), self._actions.keys.index(key)
+        return np.array([self._actions.rows[max(0, index)][place] for index in (n - 2, n - 1)])
 
     def add_frame(self, state: Mapping[str, ArrayLike], interval: Mapping[str, ArrayLike] | None = None) -> None:
         """Adds a state, and the values that were measured since the last one.
@@ -151,12 +161,12 @@ class EpisodeRecorder:
 
     def last_step(self) -> dict[str, Array]:
         """Returns the last action with a following state, and the values measured over it; empty before the first."""
-        rows = [table.rows[self.n_actions - 1] for table in (self._actions, self._intervals) if self.n_actions]
+        rows = [table.row(self.n_actions - 1) for table in (self._actions, self._intervals) if self.n_actions]
         return {key: value for row in rows for key, value in row.items()}
 
     def last_state(self) -> dict[str, Array]:
         """Returns the state that was added last, by key; empty before the first."""
-        return dict(self._states.rows[-1]) if self._states.rows else {}
+        return self._states.row(-1) if self._states.rows else {}
 
     def arrays(self) -> dict[str, Array]:
         """Returns copies of the arrays by key, all floats in double precision; see `convert_to_stored_types`."""

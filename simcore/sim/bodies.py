@@ -201,6 +201,7 @@ class Body:
         self._T_com_root = self._T_root_com.inverse()
         self._com_is_root = not self._T_root_com.p.any()
         self._poses: dict[int, tuple[bytes, Pose]] = {}
+        self._root_frame: tuple[Pose | None, Array] = None, np.zeros(7)
         for index in self.links.values():
             p.changeDynamics(
                 body_id,
@@ -335,7 +336,9 @@ class Body:
         index = self.link_index(name)
         if index == ROOT:
             T_world_root = self.root_pose()
-            return np.concatenate([T_world_root.p, T_world_root.quat_xyzw])
+            if self._root_frame[0] is not T_world_root:
+                self._root_frame = T_world_root, np.concatenate([T_world_root.p, T_world_root.quat_xyzw])
+            return self._root_frame[1]
         frame: Array = self.read_state().links[index]
         return frame
 

@@ -105,11 +105,11 @@ class ContactView(Module):
 
     def end_frame(self) -> None:
         """Writes the frame's largest and mean force to the buffers."""
-        largest = max(self._frame, default=0.0)
-        mean = _NO_FORCE if largest == 0.0 else np.array(np.add.reduce(self._frame) / len(self._frame))
-        self.force_max_n.hold(_NO_FORCE if largest == 0.0 else np.array(largest))
-        self.force_mean_n.hold(mean)
-        self._frame.clear()
+        frame = self._frame
+        is_touched = any(frame)
+        self.force_max_n.hold(np.array(max(frame)) if is_touched else _NO_FORCE)
+        self.force_mean_n.hold(np.array(np.add.reduce(frame) / len(frame)) if is_touched else _NO_FORCE)
+        frame.clear()
         if self._links != self.touching_links:
             self.touching_links = frozenset(self._links)
         self._links.clear()
@@ -233,14 +233,14 @@ class FingerLoads(Module):
         in_frame = [max(forces_n, default=0.0) for forces_n in self.frame_forces_n]
         largest, by_finger = max(in_frame, default=0.0), [0.0]
         if largest > 0.0 and len(self._steps) >= n:
-            forces = np.array(self._steps)  # (S, F)
-            starts = len(forces) - n + 1
-            by_finger = np.minimum.reduce([forces[k : k + starts] for k in range(n)]).max(axis=0).tolist()
+            starts = range(len(self._steps) - n + 1)
+            by_finger = [max(min(borne[k : k + n]) for k in starts) for borne in zip(*self._steps, strict=True)]
         sustained = max(by_finger)
         self.force_max_n.hold(np.array(largest) if largest else _NO_FORCE)
         self.force_mean_n.hold(np.array(sum_in_order(in_frame) / len(in_frame)) if largest else _NO_FORCE)
         self.force_sustained_n.hold(np.array(sustained) if sustained else _NO_FORCE)
-        self.sustained_on = by_finger.index(sustained)
+        if (finger := by_finger.index(sustained)) != self.sustained_on:  # to set an attribute of a module takes long
+            self.sustained_on = finger
         del self._steps[: max(0, len(self._steps) - n + 1)]
         self._earlier_steps = len(self._steps)
 

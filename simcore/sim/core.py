@@ -140,6 +140,7 @@ def bound_library() -> Any:
         ("core_read", _POINTER, _POINTER),
         ("core_begin_frame", _POINTER),
         ("core_find_moved", _POINTER),
+        ("core_place_point", _POINTER, _INT, _POINTER, _POINTER),
         ("core_settle_gates", _POINTER, _POINTER),
         ("core_run", _POINTER, _INT, _INT),
         ("core_measure", _POINTER, _POINTER, _POINTER),
@@ -278,6 +279,22 @@ class BodyState:
         self.servos.append(servo)
         self._servo_addresses = (_POINTER * len(self.servos))(*(ctypes.addressof(s.struct) for s in self.servos))
         self.struct.servos, self.struct.n_servos = ctypes.addressof(self._servo_addresses), len(self.servos)
+
+    def point_reader(self, link: int, point: Array) -> Callable[[], Array]:
+        """Returns a function that returns where a point (3,) of a link's frame is, by Bullet's number of the link.
+
+        It returns (7,): quaternion xyzw of the frame, w >= 0, and the place of the point [m], in the world frame. The
+        frames of the links must be known.
+        """
+        place, point, out = bound_library().core_place_point, np.array(point, dtype=float), np.zeros(7)
+        addresses = self.address, link, point.ctypes.data, out.ctypes.data
+
+        def read() -> Array:
+            place(*addresses)
+            return out.copy()
+
+        read.point = point  # type: ignore[attr-defined]  # the core reads it
+        return read
 
     def set_acting(self, row: int, what: Acts, *, on: bool) -> None:
         """Switches a mechanism of a joint on or off."""

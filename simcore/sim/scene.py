@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 
-NOT_RECORDED = ("interval", "rgb", "depth", "segmentation", "normals", "point_cloud")
+NOT_RECORDED = frozenset(("interval", "rgb", "depth", "segmentation", "normals", "point_cloud"))
 """Tags of buffers that are not part of a recorded state: forces and efforts over a frame have their own rows, images
 are rendered later."""
 _EPISODE_KEYS = frozenset({"time", "skills", "validity"})

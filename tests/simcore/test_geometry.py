@@ -18,6 +18,7 @@ from unlatch.simcore.geometry import (
     matrix_from_axis_angle,
     matrix_from_quat_xyzw,
     matrix_from_rpy,
+    multiply_in_order,
     quat_wxyz_from_xyzw,
     quat_xyzw_from_matrix,
     quat_xyzw_from_wxyz,
@@ -106,6 +107,19 @@ def test_a_vector_without_a_direction_is_refused(vector):
 def test_a_quaternion_that_is_no_rotation_is_refused(quat):
     with pytest.raises(GeometryError, match=r"4 finite numbers and a length above 1e-12, got .* Give x, y, z, w\."):
         matrix_from_quat_xyzw(quat)
+
+
+def test_products_in_order_are_sums_from_left_to_right():
+    rng = np.random.default_rng(6)
+    for A, B, point in zip(
+        rng.normal(size=(50, 3, 3)), rng.normal(size=(50, 3, 3)), rng.normal(size=(50, 3)), strict=True
+    ):
+        columns = A[:, :1] * B[0] + A[:, 1:2] * B[1] + A[:, 2:] * B[2]
+        assert multiply_in_order(A, B).tobytes() == columns.tobytes()
+        assert (
+            multiply_in_order(A, point).tobytes()
+            == (A[:, 0] * point[0] + A[:, 1] * point[1] + A[:, 2] * point[2]).tobytes()
+        )
 
 
 def test_rotations_of_many_quaternions_are_those_of_each_one_to_the_bit():

@@ -256,6 +256,17 @@ def test_a_stopped_arm_stays_at_its_last_target(arm):
     assert np.array_equal(executor.next_action().joint_targets, rows[1])
 
 
+@pytest.mark.parametrize("gripper_m", [None, 0.03, (0.01, 0.02, 0.03)])
+@pytest.mark.parametrize("kind", [ManipKind.joint_ctrl, ManipKind.open_gripper, ManipKind.close_gripper])
+def test_the_opening_of_a_frame_is_that_of_all_openings(kind, gripper_m):
+    motion = JointMotion(np.zeros((3, 7)), gripper_m=None if gripper_m is None else np.array(gripper_m))
+    command = ManipCommand(kind, Pose.identity(), Phase.transit, motion=motion)
+    for count in (2, 3, 5):
+        openings = command.openings(count, 0.08)
+        single = [command.opening(frame, count, 0.08) for frame in range(count)]
+        assert single == ([None] * count if openings is None else openings.tolist())
+
+
 @pytest.mark.parametrize("widths_m", [[0.0], np.zeros((2, 1))])
 def test_a_motion_has_one_opening_or_one_for_each_row(widths_m):
     message = r"gripper_m .* has shape .*\. Expected one number or 2, one for each row of q"

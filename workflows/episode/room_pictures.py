@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.ndimage import uniform_filter1d
+import scipy
 
 from unlatch.objects.procedural.textures import draw_noise
 from unlatch.simcore.rng import stream
@@ -194,7 +194,8 @@ def _draw_houses(rng: np.random.Generator, sky: Array, up: Array) -> Array:
             sky = np.where(house, wall * np.where(pane[..., None], 0.72, 1.0), sky)
             left += width
     for axis, mode in enumerate(("nearest", "wrap")):  # out of focus
-        sky = uniform_filter1d(sky, 2 * _BLUR_PX + 1, axis=axis, mode=mode)
+        # imported on first use: it takes a seventh of a preview, and few rooms have houses before their windows
+        sky = scipy.ndimage.uniform_filter1d(sky, 2 * _BLUR_PX + 1, axis=axis, mode=mode)
     return sky
 
 

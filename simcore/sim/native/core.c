@@ -111,13 +111,57 @@ static void note_state(BodyState* body) {
 EXPORT int core_find_moved(const CoreWorld* world) {
     for (int b = 0; b < world->n_bodies; b++) {
         BodyState* body = world->bodies[b];
-        int n = body->n_joints;
-        if (read_body(world, body, 1) < 0) return b;
+        int n = body->n_joints, was_known = body->is_known;
+        if (read_body(world, body, 0) < 0) return b;
         if (!same(body->after, body->q, n) || !same(body->after + n, body->dq, n) ||
             !same(body->after + 2 * n, body->root, 7))
             return b;
+        if (was_known == WITH_LINKS) body->is_known = WITH_LINKS; /* links are where they were, as joints are */
     }
     return -1;
+}
+
+/* Rotation (3, 3) of a quaternion xyzw, as matrix_from_quat_xyzw of geometry.py. */
+static void rotation_of(const double* quat, double* R) {
+    double length = sqrt(quat[0] * quat[0] + quat[1] * quat[1] + quat[2] * quat[2] + quat[3] * quat[3]);
+    double x = quat[0] / length, y = quat[1] / length, z = quat[2] / length, w = quat[3] / length;
+    R[0] = 1.0 - 2.0 * (y * y + z * z), R[1] = 2.0 * (x * y - z * w), R[2] = 2.0 * (x * z + y * w);
+    R[3] = 2.0 * (x * y + z * w), R[4] = 1.0 - 2.0 * (x * x + z * z), R[5] = 2.0 * (y * z - x * w);
+    R[6] = 2.0 * (x * z - y * w), R[7] = 2.0 * (y * z + x * w), R[8] = 1.0 - 2.0 * (x * x + y * y);
+}
+
+static void rotate(const double* R, const double* v, double* out) {
+    for (int i = 0; i < 3; i++) out[i] = R[3 * i] * v[0] + R[3 * i + 1] * v[1] + R[3 * i + 2] * v[2];
+}
+
+/* Unit quaternion xyzw, w >= 0, of a rotation (3, 3), as quat_xyzw_from_matrix of geometry.py. */
+static void quaternion_of(const double* R, double* quat) {
+    double trace = R[0] + R[4] + R[8], most = R[0];
+    int k = 0;
+    if (R[4] > most) most = R[4], k = 1;
+    if (R[8] > most) most = R[8], k = 2;
+    if (trace > most) {
+        quat[0] = R[7] - R[5], quat[1] = R[2] - R[6], quat[2] = R[3] - R[1], quat[3] = 1.0 + trace;
+    } else {
+        int i = k, j = (k + 1) % 3, l = (k + 2) % 3;
+        quat[i] = 1.0 + R[4 * i] - R[4 * j] - R[4 * l];
+        quat[j] = R[3 * j + i] + R[3 * i + j];
+        quat[l] = R[3 * l + i] + R[3 * i + l];
+        quat[3] = R[3 * l + j] - R[3 * j + l];
+    }
+    double length = sqrt(quat[0] * quat[0] + quat[1] * quat[1] + quat[2] * quat[2] + quat[3] * quat[3]);
+    if (quat[3] < 0.0) length = -length;
+    for (int i = 0; i < 4; i++) quat[i] /= length;
+}
+
+/* Writes orientation (4,) and the place (3,) of a point of a link's frame, world frame. */
+EXPORT void core_place_point(const BodyState* body, int link, const double* point, double* out) {
+    const double* frame = body->links + 7 * link;
+    double R[9];
+    rotation_of(frame + 3, R);
+    quaternion_of(R, out);
+    rotate(R, point, out + 4);
+    for (int i = 0; i < 3; i++) out[4 + i] += frame[i];
 }
 
 /* Begins a record frame: the largest speeds and the sums of torques are those from here on. */
@@ -661,13 +705,9 @@ EXPORT int core_find_near(CoreWorld* world, const NearQuery* asked) {
 /* Axes of the servo's joints in the world frame, (n_axes, 3). */
 static void rotate_axes(const BodyState* body, const Servo* servo, double* out) {
     for (int k = 0; k < servo->n_axes; k++) {
-        const double *quat = body->links + 7 * servo->axis_links[k] + 3, *axis = servo->axes + 3 * k;
-        double length = sqrt(quat[0] * quat[0] + quat[1] * quat[1] + quat[2] * quat[2] + quat[3] * quat[3]);
-        double x = quat[0] / length, y = quat[1] / length, z = quat[2] / length, w = quat[3] / length;
-        double R[9] = {1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w),
-                       2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w),
-                       2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)};
-        for (int i = 0; i < 3; i++) out[3 * k + i] = R[3 * i] * axis[0] + R[3 * i + 1] * axis[1] + R[3 * i + 2] * axis[2];
+        double R[9];
+        rotation_of(body->links + 7 * servo->axis_links[k] + 3, R);
+        rotate(R, servo->axes + 3 * k, out + 3 * k);
     }
 }
 

@@ -342,6 +342,10 @@ class _DrawnScene:
         self.generation = 0
         """Changes when what is kept of pictures is not valid any more."""
         self._links = links
+        self._places: dict[Body, list[int]] = {}
+        """Places of the links of each body."""
+        for place, link in enumerate(links):
+            self._places.setdefault(link.body, []).append(place)
         self._poses: list[Any] = [None] * len(links)
         self._states: dict[Body, tuple[bytes, bytes]] = {}
         self._matrices = np.zeros((len(links), 3, 4))
@@ -357,6 +361,8 @@ class _DrawnScene:
         self._shapes["first_face"] = np.cumsum([0, *self._shapes["n_faces"]])[:-1]
         self._with_levels = np.flatnonzero([shape.has_levels for _, shape, _ in self._members])
         self._by_levels: LRUCache[Array] = LRUCache(_MAX_LEVELS)
+        self._at_level: dict[tuple[int, int], np.void] = {}
+        """By number and level: the values of a shape at a level of detail."""
         self.has_clear = bool(self._shapes["is_clear"].any())
         self.struct = _Scene(
             n_shapes=len(self._members),
@@ -425,10 +431,13 @@ class _DrawnScene:
         """Returns the shapes at levels of detail."""
         shapes = self._shapes.copy()
         for number, level in zip(self._with_levels.tolist(), levels.tolist(), strict=True):
-            arrays, row = self._members[number][1].at_level(None if level < 0 else level), shapes[number]
-            row["n_vertices"], row["n_faces"] = len(arrays["vertices"]), len(arrays["faces"])
-            for name in _ARRAYS:
-                row[name] = arrays[name].ctypes.data
+            if (number, level) not in self._at_level:
+                arrays, row = self._members[number][1].at_level(None if level < 0 else level), shapes[number]
+                row["n_vertices"], row["n_faces"] = len(arrays["vertices"]), len(arrays["faces"])
+                for name in _ARRAYS:
+                    row[name] = arrays[name].ctypes.data
+                self._at_level[number, level] = row.copy()
+            shapes[number] = self._at_level[number, level]
         return shapes
 
     def _find_texture(self, path: Path) -> int:
@@ -438,38 +447,35 @@ class _DrawnScene:
 
     def update_poses(self) -> None:
         """Reads the poses of links. One that has moved is drawn anew in every picture from now on."""
-        first, stays = self._poses[:1] == [None], False
-        for place, link in enumerate(self._links):
-            if place == 0 or link.body is not self._links[place - 1].body:
-                state = link.body.read_state()
-                there = state.root[:7].tobytes(), state.links.tobytes()
-                stays = there == self._states.get(link.body)
-                self._states[link.body] = there
-            if stays:
+        first = self._poses[:1] == [None]
+        for body, places in self._places.items():
+            state = body.read_state()
+            there = state.root[:7].tobytes(), state.links.tobytes()
+            if there == self._states.get(body):
                 continue
-            pose = link.body.link_pose(link.name)
-            if pose is self._poses[place]:
-                continue
-            self._poses[place] = pose
-            matrix = pose.matrix[:3]
-            if np.array_equal(self._matrices[place], matrix):
-                continue
-            self._matrices[place] = matrix
-            self._n_moves += 1
-            if first:
-                continue
-            if not self._moves[place]:
-                self._moves[place] = True
-                self._moves[self._beyond_root(link.body)] = (
-                    True  # they will, too: what stands still is drawn once for all
-                )
-                self.generation += 1
-            elif _is_fixed(link):  # its shadow is kept, wherever it is
-                self.generation += 1
+            self._states[body] = there
+            for place in places:
+                self._update_pose(place, self._links[place], first=first)
 
-    def _beyond_root(self, body: Body) -> list[int]:
-        """Returns the places of the links of a body without its root."""
-        return [place for place, link in enumerate(self._links) if link.body is body and link.name != body.root_link]
+    def _update_pose(self, place: int, link: DrawnLink, *, first: bool) -> None:
+        pose = link.body.link_pose(link.name)
+        if pose is self._poses[place]:
+            return
+        self._poses[place] = pose
+        matrix = pose.matrix[:3]
+        if np.array_equal(self._matrices[place], matrix):
+            return
+        self._matrices[place] = matrix
+        self._n_moves += 1
+        if first:
+            return
+        if not self._moves[place]:
+            # the links beyond the root will, too: what stands still is drawn once for all
+            beyond = [each for each in self._places[link.body] if self._links[each].name != link.body.root_link]
+            self._moves[[place, *beyond]] = True
+            self.generation += 1
+        elif _is_fixed(link):  # its shadow is kept, wherever it is
+            self.generation += 1
 
     def set_light(self, light: Light | None, *, shadow: bool) -> None:
         """Sets the light; `shadow` is whether things cast shadows. None: pixels show the colours of surfaces."""

@@ -86,9 +86,14 @@ class ImageNoise(Ranged, where="noise"):
     depth_holes: Annotated[float, Range(0.0, 1.0, unit="[-]")] = 0.0
     """Share of the pixels without a depth (infinite), in patches."""
 
+    @property
+    def changes_colours(self) -> bool:
+        """Whether `add_colour_noise` changes anything."""
+        return any((self.image_noise, self.image_blur, self.exposure - 1.0, self.white_balance))
+
     def add_colour_noise(self, rgb: Array, rng: np.random.Generator) -> Array:
         """Returns the rendered image (height, width, 3) uint8 with noise."""
-        if not any((self.image_noise, self.image_blur, self.exposure - 1.0, self.white_balance)):
+        if not self.changes_colours:
             return rgb
         seen: Array = rgb.astype(float)
         if self.image_blur > 0.0:
@@ -367,7 +372,10 @@ class Camera(Sensor[CameraCfg]):
             return
         seen = self._raw = self._render_images(T_world_sensor)
         if Rendering.rgb in self._on:
-            self.rgb_image.set_value(self.noise.add_colour_noise(seen.rgb, self._noise_generator("rgb")))
+            rgb = seen.rgb
+            if self.noise.changes_colours:  # a generator takes a hundred microseconds
+                rgb = self.noise.add_colour_noise(rgb, self._noise_generator("rgb"))
+            self.rgb_image.set_value(rgb)
         if self._on & {Rendering.depth, Rendering.distance}:
             self._measure_lengths(seen)
         if Rendering.normals in self._on and seen.normals is not None:

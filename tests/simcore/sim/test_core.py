@@ -19,7 +19,13 @@ from unlatch.robots.models import model_path
 from unlatch.robots.robot import Arm, Robot
 from unlatch.simcore.closing_profile import catch_force, gasket_force
 from unlatch.simcore.errors import WorldError
-from unlatch.simcore.geometry import Pose, matrices_from_quats_xyzw
+from unlatch.simcore.geometry import (
+    Pose,
+    matrices_from_quats_xyzw,
+    matrix_from_quat_xyzw,
+    multiply_in_order,
+    quat_xyzw_from_matrix,
+)
 from unlatch.simcore.process import check_sources
 from unlatch.simcore.sim import core as core_module
 from unlatch.simcore.sim.bodies import moved_links
@@ -138,6 +144,32 @@ def test_inertia_gains_and_torques_are_those_of_the_control_law(world: World, na
     limits = [d.max_effort for d in drives]
     world.step()
     np.testing.assert_allclose(servo.torque, np.clip(torque, -np.array(limits), limits), rtol=0, atol=1e-9)
+
+
+def test_the_core_turns_frames_and_points_as_the_geometry_in_python_does_to_the_bit(world: World) -> None:
+    body = load_arm(world, "franka_panda")._body
+    link, point = 3, np.array([0.1, -0.2, 0.3])
+    read, frame = body.state.point_reader(link, point), body.state.links[link]
+    body.read_state()
+    rng = np.random.default_rng(8)
+    half_turns = np.vstack([np.eye(4), -np.eye(4)])
+    for quat in (*half_turns, *rng.normal(size=(200, 4))):
+        frame[:] = *rng.normal(size=3), *quat
+        R = matrix_from_quat_xyzw(quat)
+        expected = [*quat_xyzw_from_matrix(R), *(multiply_in_order(R, point) + frame[:3])]
+        assert read().tobytes() == np.array(expected).tobytes()
+
+
+def test_a_body_that_was_moved_between_two_frames_is_found_and_one_that_was_not_keeps_its_links(world: World) -> None:
+    body = load_arm(world, "franka_panda")._body
+    world.step(2)
+    links = body.read_state().links.copy()
+    assert world.find_moved() == []
+    body.core.read(body.state)
+    assert body.state.links.tobytes() == links.tobytes()
+    p.resetJointState(body.body_id, 3, float(body.state.q[3]) + 1e-4, physicsClientId=world.client)
+    assert world.find_moved() == [body.name]
+    assert body.read_state().links.tobytes() != links.tobytes()
 
 
 def test_the_effort_of_a_catch_and_a_gasket_is_their_profile(world: World, sled_and_wheel: Path) -> None:
