@@ -178,8 +178,9 @@ def _draw_heads(kinematics: ArmKinematics, arm: ArmCfg, *, first_held: bool = Fa
     """
     rng = np.random.default_rng(0)
     q = rng.uniform(arm.lower, arm.upper, (_REACH_SAMPLES, len(arm.joints)))
-    turning = np.flatnonzero(~sliding_joints(kinematics))[:1] if first_held else []
-    q[:, turning] = 0.5 * (np.array(arm.lower) + arm.upper)[turning]
+    if first_held:
+        turning = np.flatnonzero(~sliding_joints(kinematics))[:1]
+        q[:, turning] = 0.5 * (np.array(arm.lower) + arm.upper)[turning]
     R, p, axes, origins = kinematics.sweep(q)
     heads: Array = (
         R @ np.array(arm.keypoints["tool_head"]) + p - origins[shoulder_index(sliding_joints(kinematics), axes[:, 0])]

@@ -384,6 +384,15 @@ def test_the_box_of_the_hand_lies_before_an_arm_that_looks_backwards(write_arm):
     assert robot.arms[0].workspace == [[-1.3, -1.3, -0.9], [0.6, 1.3, 1.3]]
 
 
+@pytest.mark.slow
+def test_the_turn_of_a_base_is_printed(tmp_path, write_arm, run_command):
+    text = arm_urdf().replace('lower="-2.9" upper="2.9"', 'lower="0.6" upper="2.6"', 1)
+    text = text.replace('lower="-2.9" upper="2.9"', 'lower="0.2" upper="2.0"', 1)  # it leans to the left alone
+    code, out, _ = run_command("new", "robot", write_arm(text), "name=mine", f"out={tmp_path}")
+    assert code == 0
+    assert "m above the table, turned by -90 degrees" in out
+
+
 @pytest.mark.parametrize("mount_deg", [0.0, 180.0, 90.0, -90.0])
 @pytest.mark.parametrize("leans", ["forwards", "to both sides"])
 def test_an_arm_on_a_turned_mount_that_turns_freely_has_the_limits_of_its_first_joint_behind(
