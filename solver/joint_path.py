@@ -54,7 +54,7 @@ class PathGeometry(JointGeometry):
     def progress(self, reached: float, target: float) -> PathProgress:
         """See `JointGeometry.progress`: of the part, or of what is led before it and does not get there."""
         before, now, end = (self.path.at(s) for s in (self.position, reached, target))
-        name = next(reversed(self.path.names))
+        name = [*self.path.names][-1]
         if now[name] == before[name]:  # the part has not moved yet: what frees it does
             name = next((each for each in self.path.names if now[each] != before[each]), name)
             end = max((self.path.at(s) for s in self.path.way), key=lambda each: abs(each[name] - before[name]))

@@ -21,7 +21,6 @@ from unlatch.solver.scene import (
     Collision,
     CollisionChecker,
     JointGeometry,
-    PathProgress,
     describe_collision,
     sample_path,
 )
@@ -247,9 +246,10 @@ class Clearance:
 
     def _describe_moving(self, s_here: float, s: Array) -> str:
         """Returns what moves at a joint position of a way (W,), and its position there [rad or m]."""
-        way = PathProgress("the part", s[0], s_here, s[-1], "")
-        way = way if self.joint is None else self.joint.progress(s_here, float(s[-1]))
-        return f"while {way.what} moves, at joint position {way.reached:.3f}"
+        what, place = "the part", s_here
+        if self.joint is not None:
+            what, _, place, *_ = self.joint.progress(s_here, float(s[-1]))
+        return f"while {what} moves, at joint position {place:.3f}"
 
     def _check(self, stage: str, where: str, q: Array, s: float, gripper: float) -> StageFailure | None:
         if self.checker is None:

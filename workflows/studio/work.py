@@ -295,7 +295,7 @@ def _run(job: jobs.StudioJob, loaded: LoadedConfig[PlanCfg]) -> jobs.RunAnswer:
     with EpisodeRunner(cfg) as runner:
         record = runner.run(job.task.episode)
     begun = (skill for skill in record.skills if skill.get("frame_start") is not None)
-    moved = [skill for skill in begun if skill.get("object") is not None]
+    moved: list[Mapping[str, Any]] = [skill for skill in begun if skill.get("object") is not None]
     if moved:
         assets, _ = load_assets([cfg.object, *cfg.objects], record.layout, record.assets, number=record.number)
         moved = with_what_frees(record, moved, assets)
