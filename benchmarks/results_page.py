@@ -68,8 +68,9 @@ How often do attempts succeed, with which objects, tasks and robots? [Entries wi
 failures](../benchmarks/notes/failed_entries.md) lists every one that failed, with its codes; [the
 gallery](gallery.md#success-of-all-robots) has each task.
 
-Nobody had used the *fresh* seed before its run; failures of a *development* seed were studied before. Intervals are
-95 % Wilson intervals. Every episode counts: one in which no layout has a plan is a failure. The columns:
+Nobody had used the *fresh* seed before its run; failures of a *development* seed were studied before. An entry that was
+mended after its fresh run, and run again, counts as *development*: its failures are no longer among the fresh ones.
+Intervals are 95 % Wilson intervals. An episode in which no layout has a plan is a failure. The columns:
 
 - fresh seed: successful episodes of all episodes with this seed;
 - first layout: episodes in which `artpreplan` took the first drawn layout; else it tries up to 15 more;
