@@ -16,6 +16,8 @@ DARK: Colour = (0.15, 0.15, 0.16, 1.0)
 RUBBER: Colour = (0.17, 0.17, 0.18, 1.0)
 GLASS: Colour = (0.07, 0.08, 0.09, 1.0)
 SHELF: Colour = (0.74, 0.83, 0.85, 1.0)
+BIN: Colour = (0.73, 0.82, 0.84, 1.0)
+"""Colour of the bins of doors, which hide what stands in them."""
 TURNTABLE: Colour = (0.70, 0.78, 0.80, 1.0)
 LID_GLASS: Colour = (0.70, 0.79, 0.82, 1.0)
 MICROWAVE_GLASS: Colour = (0.05, 0.06, 0.07, 1.0)
@@ -69,7 +71,7 @@ FINISH_OF_COLOUR: dict[Colour, Finish] = {
     **dict.fromkeys(PAINTS, FINISHES["paint"]),
     **dict.fromkeys((*BODY_COLOURS, *APPLIANCES, LINING), FINISHES["enamel"]),
     **dict.fromkeys((*METALS, *HANDLE_COLOURS, CHROME, WIRE, BRASS), FINISHES["chrome"]),
-    **dict.fromkeys(((0.12, 0.12, 0.13, 1.0), (0.16, 0.16, 0.17, 1.0), DARK, MARK), FINISHES["plastic"]),
+    **dict.fromkeys(((0.12, 0.12, 0.13, 1.0), (0.16, 0.16, 0.17, 1.0), DARK, MARK, BIN), FINISHES["plastic"]),
     **dict.fromkeys((GLASS, MICROWAVE_GLASS, *CLEAR, *BOTTLES), FINISHES["glass"]),
     RUBBER: FINISHES["rubber"],
     DISPLAY: FINISHES["lamp"],

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from unlatch.objects.procedural.assembly import GeneratedObject
-from unlatch.objects.procedural.colours import CLEAR, DARK, FINISH_OF_COLOUR, GLASS, LID_GLASS, RUBBER, TextureKind
+from unlatch.objects.procedural.colours import BIN, CLEAR, DARK, FINISH_OF_COLOUR, GLASS, LID_GLASS, RUBBER, TextureKind
 from unlatch.objects.procedural.dish_looks import draw_toast
 from unlatch.objects.procedural.looks import INK, STEEL, WHITE, Piece, draw_colour, ink_on, vary
 from unlatch.objects.procedural.mesh_makers import bevelled_box, circle, lathe, rounded, slab
@@ -101,7 +101,7 @@ def dress(made: GeneratedObject, rng: np.random.Generator) -> Dressing:
 
 
 def _draw_details(shapes: list[Shape], rng: np.random.Generator) -> tuple[list[Shape], list[Piece]]:
-    """Returns shapes without slices of bread and the discs of glass lids, and these as they look."""
+    """Returns shapes without slices of bread and the discs of glass lids, and these as they look; bins are opaque."""
     kept, pieces = [], []
     is_glass = any(shape.rgba == LID_GLASS for shape in shapes)
     for shape in shapes:
@@ -118,7 +118,7 @@ def _draw_details(shapes: list[Shape], rng: np.random.Generator) -> tuple[list[S
             ring = rounded([*rim, (inner, 0.5 * length + _APART_M)], 0.3 * length, 3)
             pieces.append(Piece(lathe(ring, sides=40).moved(shape.T_link_shape), STEEL, "chrome"))
         elif not shape.name.startswith("crust_"):
-            kept.append(shape)
+            kept.append(replace(shape, rgba=BIN) if shape.name.startswith("bin_") else shape)
     return kept, pieces
 
 
