@@ -458,7 +458,7 @@ def _add_tool_wall(room: RoomBuilder, shell: Shell) -> None:
                 room.cylinder(FURNITURE, grip, start, (at, y + side * 0.008, top - 0.07), 0.009)
             room.box(FURNITURE, STEEL, (at - 0.006, y - 0.018, top - 0.07), (at + 0.006, y + 0.018, top))
         if number % 3 == 0:
-            bin_ = Material(_PAINTS[number // 3], FINISHES["plastic"])
+            bin_ = Material(_PAINTS[number // 3 % len(_PAINTS)], FINISHES["plastic"])
             room.box(FURNITURE, bin_, (x - 0.12, y - 0.07, 0.5), (x - 0.02, y + 0.07, 0.515))
             room.box(FURNITURE, bin_, (x - 0.12, y - 0.07, 0.515), (x - 0.115, y + 0.07, 0.555))
             for side in (y - 0.07, y + 0.065):
