@@ -53,7 +53,7 @@ OBJECTS = {
     ("carton", 0): "9f78595efd2e751d",
     ("mug", 0): "76e62b349fb9faea",
     ("cereal_box", 1): "d0171536a260114b",
-    ("refrigerator", 0): "ec355747e5e53198",
+    ("refrigerator", 0): "36192530697a83a7",
 }
 SHAPES = {
     "box": Shape(ShapeKind.box, (0.3, 0.5, 0.02), Pose.from_rpy([0.1, -0.2, 0.3], [0.4, 0.2, -0.7])),
