@@ -15,6 +15,7 @@ from unlatch.robots.description import ArmCfg, RobotCfg
 from unlatch.robots.robot import Robot
 from unlatch.simcore.errors import ConfigError, count_noun, shorten, unknown_name
 from unlatch.simcore.geometry import Array, Pose, matrix_from_axis_angle
+from unlatch.simcore.recording.export.columns import JOINT_VALUES
 from unlatch.simcore.recording.modality import LINKS, ImageStream
 from unlatch.simcore.recording.observed_scene import CameraFrame, length_kind
 from unlatch.simcore.sim.bodies import JointInfo
@@ -184,11 +185,12 @@ def column_bounds(names: Sequence[str], cfg: EnvCfg, bounds: Mapping[str, Bounds
     anything = (np.array(-np.inf), np.array(np.inf))
     known: dict[str, tuple[float, float]] = {}
     for arm in cfg.robot.arms:
+        prefix = f"{arm.name}." if len(cfg.robot.arms) > 1 else ""
         columns = {
-            f"joint_{plural}": [f"{arm.name}.{joint}.{word}" for joint in arm.joints]
-            for word, plural in (("position", "positions"), ("velocity", "velocities"), ("effort", "efforts"))
+            f"joint_{plural}": [f"{prefix}{joint}.{word}" for joint in arm.joints]
+            for word, plural in JOINT_VALUES.values()
         }
-        for key, values in {**columns, "gripper_opening": [f"{arm.name}.gripper"]}.items():
+        for key, values in {**columns, "gripper_opening": [f"{prefix}gripper.pos"]}.items():
             ends = bounds.get(f"robots.{cfg.robot.name}.{arm.name}.{key}", anything)
             low, high = (np.broadcast_to(end, len(values)).tolist() for end in ends)
             known |= zip(values, zip(low, high, strict=True), strict=True)

@@ -70,6 +70,13 @@ def join_columns(columns: Sequence[Column]) -> Column:
     return Column(names, np.hstack([column.values for column in columns]))
 
 
+def name_values(column: Column, arms: Sequence[str]) -> Column:
+    """Returns a column of all arms whose names leave out the arm of a robot that has only one."""
+    if len(arms) > 1:
+        return column
+    return Column(tuple(name.removeprefix(f"{arms[0]}.") for name in column.names), column.values)
+
+
 COMPONENTS: dict[RotationForm, tuple[str, ...]] = {
     RotationForm.quat_xyzw: ("qx", "qy", "qz", "qw"),
     RotationForm.rotvec: ("rx", "ry", "rz"),
@@ -101,12 +108,12 @@ def rotation_changes(old_quat_xyzw: Array, new_quat_xyzw: Array) -> Array:
 
 
 FORCES = ("load_mean", "load_max", "on_part_mean")
-_JOINT_VALUES = {
-    StateKind.joint_position: ("position", "positions"),
-    StateKind.joint_velocity: ("velocity", "velocities"),
+JOINT_VALUES = {
+    StateKind.joint_position: ("pos", "positions"),
+    StateKind.joint_velocity: ("vel", "velocities"),
     StateKind.joint_effort: ("effort", "efforts"),
 }
-"""The quantity of a kind of joint values, and its plural in the keys of a record."""
+"""How a kind of joint values is named, as LeRobot does it, and its plural in the keys of a record."""
 
 
 @dataclass(frozen=True)
@@ -133,8 +140,8 @@ class ArmColumns:
 
     def state(self, kind: StateKind) -> Column:
         """Returns one part of `observation.state`."""
-        if kind in _JOINT_VALUES:
-            return self.joint_values(*_JOINT_VALUES[kind])
+        if kind in JOINT_VALUES:
+            return self.joint_values(*JOINT_VALUES[kind])
         if kind in (StateKind.ee_pose, StateKind.tcp_pose):
             return self.pose(kind.name.removesuffix("_pose"))
         make: dict[StateKind, Callable[[], Column]] = {
@@ -149,7 +156,7 @@ class ArmColumns:
         return make[kind]()
 
     def joint_values(self, quantity: str, plural: str) -> Column:
-        """Returns `position` [rad], `velocity` [rad/s] or `effort` [N m] of the joints; (T+1, n)."""
+        """Returns `pos` [rad], `vel` [rad/s] or `effort` [N m] of the joints; (T+1, n)."""
         values = self._read(f"robots.{self.robot}.{self.arm}.joint_{plural}")
         names = fitting_names(self.joints, values.shape[1])
         return Column(tuple(f"{self.arm}.{name}.{quantity}" for name in names), values)
@@ -163,7 +170,7 @@ class ArmColumns:
 
     def gripper(self) -> Column:
         """Returns the distance between the finger pads [m]; (T+1, 1)."""
-        return Column((f"{self.arm}.gripper",), self._read(f"robots.{self.robot}.{self.arm}.gripper_opening"))
+        return Column((f"{self.arm}.gripper.pos",), self._read(f"robots.{self.robot}.{self.arm}.gripper_opening"))
 
     def last_action(self) -> Column:
         """Returns joint targets [rad] and target of the gripper [m] of the frame before; (T+1, n+1).
@@ -381,7 +388,8 @@ class ObservationColumns:
             )
             for arm in arms
         }
-        columns = {STATE: join_columns([each.state(kind) for each in of_arms.values() for kind in self._cfg.state])}
+        state = join_columns([each.state(kind) for each in of_arms.values() for kind in self._cfg.state])
+        columns = {STATE: name_values(state, arms)}
         if self._cfg.objects:
             columns[ENVIRONMENT] = join_columns(_object_columns(arrays, parts, read))
         if self._cfg.keypoints:

@@ -25,6 +25,7 @@ from unlatch.simcore.recording.export.columns import (
     Part,
     convert_rotations,
     join_columns,
+    name_values,
     prefix_names,
     read_array,
     rotation_changes,
@@ -258,7 +259,7 @@ class TrajectoryMaker:
             scene=self._scene_of(record) if of_task and self._scene_of is not None else None,
             views=() if self._views_of is None else self._views_of(record.number),
         )
-        columns[ACTION] = join_columns([self._action_column(record, robot, arm) for arm in arms])
+        columns[ACTION] = name_values(join_columns([self._action_column(record, robot, arm) for arm in arms]), arms)
         whole = Trajectory(
             number=record.number,
             seed=record.seed,
@@ -284,13 +285,13 @@ class TrajectoryMaker:
         commanded = executed
         if self._cfg.action_source is ActionSource.label and f"labels.{robot}.{arm}.joint_targets" in record.arrays:
             commanded = f"labels.{robot}.{arm}"
-        kind, gripper = self._cfg.action, Column((f"{arm}.gripper",), read(f"{commanded}.gripper_target"))
+        kind, gripper = self._cfg.action, Column((f"{arm}.gripper.pos",), read(f"{commanded}.gripper_target"))
         if not kind.has_rotation:
             values = read(f"{commanded}.joint_targets")
             if kind is ActionKind.joint_delta:
                 targets, positions = read(f"{executed}.joint_targets"), read(f"{measured}.joint_positions")
                 values = values - self._reference(targets, positions)
-            what = "position" if kind is ActionKind.joint_position else "delta"
+            what = "pos" if kind is ActionKind.joint_position else "delta"
             return join_columns([Column(self._observed.joint_names(arm, values.shape[1], what), values), gripper])
         position, quats = read(f"{commanded}.ee_target_position"), read(f"{commanded}.ee_target_quat_xyzw")
         if kind is ActionKind.ee_delta:

@@ -109,8 +109,8 @@ class TestConventions:
     def test_a_state_is_put_together_in_the_order_that_was_asked_for_and_two_arms_one_after_the_other(self):
         record = record_of(0)
         column = columns(record, state=[StateKind.gripper, StateKind.tcp_pose, StateKind.joint_effort])[STATE]
-        assert column.names[:3] == ("left.gripper", "left.tcp.x", "left.tcp.y")
-        assert column.names[-1] == "left.joint6.effort"
+        assert column.names[:3] == ("gripper.pos", "tcp.x", "tcp.y")
+        assert column.names[-1] == "joint6.effort"
         np.testing.assert_array_equal(column.values[:, 8:], record.arrays[f"{ROBOT}.joint_efforts"])
         column = columns(add_right_arm(record, 1.0))[ACTION]
         assert [column.names[index].split(".")[0] for index in (0, 7, 8, 15)] == ["left", "left", "right", "right"]
@@ -221,7 +221,7 @@ class TestTask:
         column = columns(record, state=[StateKind.geometry], base=T_WORLD_BASE)[STATE]
 
         def numbers(name, row):
-            prefix = f"left.geometry.{name}"
+            prefix = f"geometry.{name}"
             return column.values[row, [n == prefix or n.startswith(f"{prefix}.") for n in column.names]]
 
         for row in range(record.n_actions + 1):
