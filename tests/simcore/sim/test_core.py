@@ -28,7 +28,7 @@ from unlatch.simcore.geometry import (
 )
 from unlatch.simcore.process import check_sources
 from unlatch.simcore.sim import core as core_module
-from unlatch.simcore.sim.bodies import moved_links
+from unlatch.simcore.sim.bodies import WITH_LINKS, moved_links
 from unlatch.simcore.sim.contacts import ContactMonitor, ContactView, FingerLoads
 from unlatch.simcore.sim.core import ServoState
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
@@ -165,6 +165,7 @@ def test_a_body_that_was_moved_between_two_frames_is_found_and_one_that_was_not_
     world.step(2)
     links = body.read_state().links.copy()
     assert world.find_moved() == []
+    assert body.state.struct.is_known == WITH_LINKS
     body.core.read(body.state)
     assert body.state.links.tobytes() == links.tobytes()
     p.resetJointState(body.body_id, 3, float(body.state.q[3]) + 1e-4, physicsClientId=world.client)
