@@ -59,6 +59,10 @@ class Exporter(ABC):
         """
         return None
 
+    def has_others(self, target: Path) -> bool:
+        """Returns whether an existing export has episodes of other data sets, which replacing it would lose."""
+        return False
+
     def is_export(self, target: Path) -> bool:
         """Returns whether an existing target has this format, so that it may be replaced."""
         return bool(self.suffix) and target.is_file()
@@ -231,6 +235,12 @@ def run_export(
                 raise RecordingError(
                     f"'{target}' is no export of this format. Expected one, which force=true replaces. Choose another "
                     "out=.",
+                    path=str(target),
+                )
+            elif exporter.has_others(target):
+                raise RecordingError(
+                    f"'{target}' has episodes of other data sets, which force=true would remove. Expected those of "
+                    f"'{data_set}' alone. Choose another out=, or remove it first.",
                     path=str(target),
                 )
         numbers = [number for number in exporter.source.numbers if number not in there]
