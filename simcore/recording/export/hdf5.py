@@ -134,6 +134,10 @@ class RobomimicExporter(HDF5Exporter):
 class ManiSkillExporter(HDF5Exporter):
     """Writes a folder with `trajectory.h5` and `trajectory.json`."""
 
+    def is_export(self, target: Path) -> bool:
+        """See `Exporter.is_export`."""
+        return (target / "trajectory.h5").is_file()
+
     def write(self, draft: Path, trajectories: Iterator[Trajectory], *, parts: Path, base: Path | None) -> None:
         """See `Exporter.write`."""
         episodes = []

@@ -67,6 +67,23 @@ def test_maniskill_has_what_its_loader_looks_for(tmp_path, make_set, h5py):
             assert not group["fail"][:].any()
 
 
+def test_force_replaces_a_folder_of_maniskill_and_is_advised_for_nothing_else(tmp_path, make_set, h5py):
+    data_set, out = make_set([0]), tmp_path / "out"
+    out.mkdir()
+    (out / "mine.txt").write_text("kept")
+    with pytest.raises(RecordingError, match=r"cannot be extended\. Change out=\.$"):
+        export(ManiSkillExporter, data_set, ExportCfg(), out)
+    with pytest.raises(RecordingError, match="is no export of this format"):
+        export(ManiSkillExporter, data_set, ExportCfg(force=True), out)
+    assert [path.name for path in out.iterdir()] == ["mine.txt"]
+    export(ManiSkillExporter, data_set, ExportCfg(), tmp_path / "set")
+    with pytest.raises(RecordingError, match="force=true to replace it"):
+        export(ManiSkillExporter, data_set, ExportCfg(), tmp_path / "set")
+    export(ManiSkillExporter, data_set, ExportCfg(force=True, keypoints=False), tmp_path / "set")
+    with h5py.File(tmp_path / "set" / "trajectory.h5") as file:
+        assert "keypoints" not in file["traj_0/obs"]
+
+
 def test_point_clouds_are_arrays_of_points(tmp_path, make_set, h5py):
     data_set = make_set([task_record_of(0)])
     source = export(RobomimicExporter, data_set, RobomimicCfg(point_cloud=20), tmp_path / "out.hdf5")
