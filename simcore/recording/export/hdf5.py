@@ -74,6 +74,13 @@ class RobomimicExporter(HDF5Exporter):
     cfg_type = RobomimicCfg
     suffix = ".hdf5"
 
+    def is_export(self, target: Path) -> bool:
+        """See `Exporter.is_export`."""
+        if not target.is_file() or not self.h5py.is_hdf5(target):
+            return False
+        with self.h5py.File(target) as file:
+            return "data" in file and "conventions" in file["data"].attrs
+
     def write(self, draft: Path, trajectories: Iterator[Trajectory], *, parts: Path, base: Path | None) -> None:
         """See `Exporter.write`."""
         masks: dict[str, list[str]] = {"train": [], "valid": []}
