@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -76,10 +77,9 @@ class RobomimicExporter(HDF5Exporter):
 
     def is_export(self, target: Path) -> bool:
         """See `Exporter.is_export`."""
-        if not target.is_file() or not self.h5py.is_hdf5(target):
-            return False
-        with self.h5py.File(target) as file:
+        with suppress(OSError), self.h5py.File(target) as file:
             return "data" in file and "conventions" in file["data"].attrs
+        return False
 
     def write(self, draft: Path, trajectories: Iterator[Trajectory], *, parts: Path, base: Path | None) -> None:
         """See `Exporter.write`."""
