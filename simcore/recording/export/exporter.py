@@ -273,9 +273,10 @@ def run_export(
 def _exported_numbers(exporter: Exporter, target: Path, *, append: bool) -> set[int]:
     there = exporter.taken(target)
     if there is None:
-        advice = "Choose another out=, or force=true to replace it." if exporter.is_export(target) else "Change out=."
+        replaced = ", or force=true to replace it" if exporter.is_export(target) else ""
         raise RecordingError(
-            f"'{target}' exists already. Expected a new target: this format cannot be extended. {advice}",
+            f"'{target}' exists already. Expected a new target: this format cannot be extended. Choose another "
+            f"out={replaced}.",
             path=str(target),
         )
     if not there and not append:

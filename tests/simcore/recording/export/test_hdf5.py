@@ -71,7 +71,7 @@ def test_force_replaces_a_folder_of_maniskill_and_is_advised_for_nothing_else(tm
     data_set, out = make_set([0]), tmp_path / "out"
     out.mkdir()
     (out / "mine.txt").write_text("kept")
-    with pytest.raises(RecordingError, match=r"cannot be extended\. Change out=\.$"):
+    with pytest.raises(RecordingError, match=r"cannot be extended\. Choose another out=\.$"):
         export(ManiSkillExporter, data_set, ExportCfg(), out)
     with pytest.raises(RecordingError, match="is no export of this format"):
         export(ManiSkillExporter, data_set, ExportCfg(force=True), out)
