@@ -158,8 +158,8 @@ def _check_names(place: str, item: Mapping[str, Any], robot: str, arms: Sequence
     for key, number, arm, entry in _stage_entries(place, item):
         if arm not in arms:
             where = f"{place}.{robot}[{number}].{arm}"
-            told = {"heading": "Arms", "advice": "Rename it.", "key": where}
-            raise unknown_entry(f"{where} is not an arm of '{robot}'.", arm, arms, error=ConfigError, **told)
+            said = f"{where} is not an arm of '{robot}'."
+            raise unknown_entry(said, arm, arms, error=ConfigError, heading="Arms", advice="Rename it.", key=where)
         if isinstance(entry, Mapping) and entry.get("arm") not in (None, arm):
             raise ConfigError(
                 f"{key}.arm='{entry['arm']}' contradicts its list, which is that of '{arm}'. Remove it.",

@@ -301,8 +301,8 @@ class Robot(Module):
             return next(iter(self.arms.values()))
         if name is None or name not in self.arms:
             said, advice = f"Robot '{self.cfg.name}' has no arm '{name}'.", "Set `arm:` of the skill to one of them."
-            told = {"heading": "Arms", "advice": advice}
-            raise unknown_entry(said, str(name), sorted(self.arms), error=WorldError, arm=name, **told)
+            known = sorted(self.arms)
+            raise unknown_entry(said, str(name), known, error=WorldError, heading="Arms", advice=advice, arm=name)
         return self.arms[name]
 
     def apply(self, action: Action) -> None:

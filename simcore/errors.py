@@ -103,8 +103,17 @@ def unknown_name(
         listed_by: See `describe_choices`.
         default: See `describe_choices`.
     """
-    told = {"heading": heading, "listed_by": listed_by, "default": default, "advice": "Name one of them."}
-    return unknown_entry(f"{where}='{name}' is not {kind}.", name, known, error=ConfigError, key=where, **told)
+    return unknown_entry(
+        f"{where}='{name}' is not {kind}.",
+        name,
+        known,
+        error=ConfigError,
+        heading=heading,
+        listed_by=listed_by,
+        default=default,
+        advice="Name one of them.",
+        key=where,
+    )
 
 
 def unknown_entry(
@@ -117,9 +126,15 @@ def unknown_entry(
     listed_by: str = "",
     default: str = "",
     advice: str = "",
-    **values: Any,
+    key: str | None = None,
+    name: str | None = None,
+    path: str | None = None,
+    object: str | None = None,
+    arm: str | None = None,
+    camera: str | None = None,
+    code: str | None = None,
 ) -> Error:
-    """Returns the error for a name that something does not have; every message of this kind is made here.
+    """Returns the error for a name that something does not have.
 
     Args:
         said: A sentence that says what is not where: `No part 'dor' in microwave.`
@@ -130,8 +145,16 @@ def unknown_entry(
         listed_by: See `describe_choices`.
         default: See `describe_choices`.
         advice: What to do, a sentence.
-        **values: Further attributes of the error.
+        key: The wrong key, an attribute of the error; of this and those that follow, it has no attribute that is None.
+        name: The wrong name.
+        path: The file.
+        object: The object.
+        arm: The arm.
+        camera: The camera.
+        code: The code.
     """
+    given = {"key": key, "name": name, "path": path, "object": object, "arm": arm, "camera": camera, "code": code}
+    values = {attribute: value for attribute, value in given.items() if value is not None}
     names = list(known)
     choices = describe_choices(wrong, names, heading=heading, listed_by=listed_by, default=default)
     return error(" ".join(filter(None, (said + choices, advice))), available=names, **values)

@@ -238,9 +238,14 @@ def read_term(cls: type[T], entry: Mapping[str, Any], *, where: str) -> T:
     known = {f.name: f for f in fields(cls)}
     for key in entry:
         if key != "type" and key not in known:
-            told = {"heading": "Fields", "advice": "Remove or rename it.", "key": f"{where}.{key}"}
             raise unknown_entry(
-                f"{where}.{key} is not a field of {cls.TYPE}.", str(key), known, error=ConfigError, **told
+                f"{where}.{key} is not a field of {cls.TYPE}.",
+                str(key),
+                known,
+                error=ConfigError,
+                heading="Fields",
+                advice="Remove or rename it.",
+                key=f"{where}.{key}",
             )
     values: dict[str, Any] = {}
     for name, item in known.items():

@@ -167,8 +167,8 @@ def sample_layout(
     for name in (*regions, *related, *(o.object for o in cfg.openness)):
         if name not in assets:
             said = f"task.regions, relations or openness of '{cfg.name}' names object '{name}', "
-            told = {"heading": "Objects", "object": name}
-            raise unknown_entry(f"{said}which the episode does not have.", name, assets, error=ConfigError, **told)
+            said += "which the episode does not have."
+            raise unknown_entry(said, name, assets, error=ConfigError, heading="Objects", object=name)
     standing = None if stand is None else stand.draw(rng)
     draw = _PlacementDraw(cfg, assets, rng, standing)
     placements = draw.placements

@@ -19,9 +19,13 @@ _RENAMED = "top-level default class 'main' cannot be renamed"
 _ABOUT_NO_SHAPE = ("compiler", "flag", "global", "headlight", "map", "option", "quality", "size", "statistic")
 """Elements whose attributes say how MuJoCo simulates and draws, not what the model is."""
 _WHAT_IT_IS = (
+    "asset",
     "attach",
     "body",
+    "contact",
     "default",
+    "equality",
+    "exclude",
     "frame",
     "freejoint",
     "geom",
@@ -30,6 +34,8 @@ _WHAT_IT_IS = (
     "joint",
     "mesh",
     "replicate",
+    "tendon",
+    "worldbody",
 )
 """Elements without which the model would be another one; what is not called nearly so can be left out."""
 

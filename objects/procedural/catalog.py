@@ -165,9 +165,15 @@ def first_matching_seed(category: str, wanted: Mapping[str, Any], seed: int, *, 
         if parameters:
             for name in wanted:
                 if name not in parameters:
-                    said, told = f"object.where.{name} is not a parameter of '{category}'.", {"heading": "Parameters"}
-                    told |= {"advice": "Name one of them.", "key": f"object.where.{name}"}
-                    raise unknown_entry(said, name, sorted(parameters), error=ConfigError, **told)
+                    raise unknown_entry(
+                        f"object.where.{name} is not a parameter of '{category}'.",
+                        name,
+                        sorted(parameters),
+                        error=ConfigError,
+                        heading="Parameters",
+                        advice="Name one of them.",
+                        key=f"object.where.{name}",
+                    )
                 seen[name].add(parameters[name])
             if all(_matches(want, parameters[name]) for name, want in wanted.items()):
                 return str(seed)

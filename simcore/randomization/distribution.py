@@ -451,8 +451,15 @@ def _read_map(raw: Mapping[str, Any], where: str) -> Distribution:
     known = DISTRIBUTIONS[kind].parameters
     for name in parameters:
         if name not in known:
-            told = {"heading": "Keys there", "advice": "Remove or rename it.", "key": f"{where}.{name}"}
-            raise unknown_entry(f"{where}.{name} is unknown.", name, ("type", *known), error=ConfigError, **told)
+            raise unknown_entry(
+                f"{where}.{name} is unknown.",
+                name,
+                ("type", *known),
+                error=ConfigError,
+                heading="Keys there",
+                advice="Remove or rename it.",
+                key=f"{where}.{name}",
+            )
     required = [name for name in known if name not in DISTRIBUTIONS[kind].optional]
     for name in required:
         if name not in parameters:

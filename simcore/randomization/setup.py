@@ -361,9 +361,15 @@ class Setup:
                 )
             attribute, count = gravity_attribute(self._world), 1
         elif view_name not in self.views:
-            told = {"heading": "Registered", "advice": "Register it, or name one of them.", "key": "view_name"}
-            said = f"View '{view_name}' is not registered."
-            raise unknown_entry(said, view_name, self.views, error=ConfigError, **told)
+            raise unknown_entry(
+                f"View '{view_name}' is not registered.",
+                view_name,
+                self.views,
+                error=ConfigError,
+                heading="Registered",
+                advice="Register it, or name one of them.",
+                key="view_name",
+            )
         elif kind is not None and not isinstance(view := self.views[view_name], kind):
             raise ConfigError(
                 f"View '{view_name}' is a {type(view).__name__}, expected a {kind.__name__}. Use the call for its "

@@ -75,8 +75,8 @@ class AttributeView:
                 f"View '{self.name}' ({self.kind}) has no '{name}': {self._missing[name]}.", key="attribute"
             )
         if name not in self.attributes:
-            said, told = f"View '{self.name}' ({self.kind}) has no attribute '{name}'.", {"advice": "Name one of them."}
-            raise unknown_entry(said, name, self.attributes, error=ConfigError, key="attribute", **told)
+            said, advice = f"View '{self.name}' ({self.kind}) has no attribute '{name}'.", "Name one of them."
+            raise unknown_entry(said, name, self.attributes, error=ConfigError, advice=advice, key="attribute")
         return self.attributes[name]
 
     def get(self, name: str) -> Array:

@@ -285,7 +285,12 @@ class BodyState:
 
         It returns (7,): quaternion xyzw of the frame, w >= 0, and the place of the point [m], in the world frame. The
         frames of the links must be known.
+
+        Raises:
+            WorldError: The body has no such link.
         """
+        if not 0 <= link < self.struct.n_links:
+            raise WorldError(f"Body {self.struct.id} has no link {link}, expected 0 to {self.struct.n_links - 1}.")
         place, point, out = bound_library().core_place_point, np.array(point, dtype=float), np.zeros(7)
         addresses = self.address, link, point.ctypes.data, out.ctypes.data
 
@@ -293,7 +298,7 @@ class BodyState:
             place(*addresses)
             return out.copy()
 
-        read.point = point  # type: ignore[attr-defined]  # the core reads it
+        read.kept = self, point  # type: ignore[attr-defined]  # the core reads them
         return read
 
     def set_acting(self, row: int, what: Acts, *, on: bool) -> None:

@@ -25,6 +25,7 @@ from unlatch.simcore.errors import (
     check_range,
     close_matches,
     describe_choices,
+    unknown_entry,
 )
 from unlatch.simcore.ranges import Fraction, Positive, Range, check_ranges, find_range
 
@@ -41,6 +42,14 @@ def test_values_of_an_error_are_attributes():
     error = ConfigError("`episodes` is 0.", key="episodes", value=0)
     assert (error.key, error.value, str(error)) == ("episodes", 0, "`episodes` is 0.")
     assert error.values == {"key": "episodes", "value": 0}
+
+
+def test_an_unknown_entry_has_the_attributes_that_are_given_and_takes_no_misspelt_keyword():
+    error = unknown_entry("No arm 'lft'.", "lft", ["left"], error=ConfigError, advice="Rename it.", arm="lft")
+    assert str(error) == "No arm 'lft'. Did you mean 'left'? Known: left. Rename it."
+    assert error.values == {"available": ["left"], "arm": "lft"}
+    with pytest.raises(TypeError, match="advise"):
+        unknown_entry("No arm 'lft'.", "lft", ["left"], error=ConfigError, advise="Rename it.")
 
 
 def test_an_error_survives_the_way_from_a_worker_process():

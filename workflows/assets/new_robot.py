@@ -84,9 +84,9 @@ class NewRobotCfg:
 
     def __post_init__(self) -> None:
         if self.gripper is not None and not self.has_known_gripper and not user_path(self.gripper).is_file():
-            said, advice = f"gripper='{self.gripper}' is unknown, and no file.", "Name one of them, or "
-            told = {"advice": f"{advice}the URDF or MJCF file of a gripper.", "key": "gripper"}
-            raise unknown_entry(said, self.gripper, GRIPPERS, error=ConfigError, **told)
+            said = f"gripper='{self.gripper}' is unknown, and no file."
+            advice = "Name one of them, or the URDF or MJCF file of a gripper."
+            raise unknown_entry(said, self.gripper, GRIPPERS, error=ConfigError, advice=advice, key="gripper")
         if self.flange is not None and self.gripper is None:
             raise ConfigError(
                 "flange= says where a gripper is put, and there is no gripper=. Expected both. Add "

@@ -450,7 +450,8 @@ def bench_command(arguments: list[str]) -> int:
 
     name = arguments[0] if arguments else ""
     if name not in BENCHES:
-        raise unknown_entry(f"bench '{name}' is unknown.", name, BENCHES, error=ConfigError)
+        said, advice = f"bench '{name}' is unknown.", "Name one of them."
+        raise unknown_entry(said, name, BENCHES, error=ConfigError, advice=advice)
     results = []
     for name, cfg in bench_runs(read_pairs(SuccessBenchCfg, arguments[1:])):
         print_line(f"== {name}")

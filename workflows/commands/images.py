@@ -132,7 +132,8 @@ def export_command(arguments: list[str]) -> int:
         if cfg.render is None:
             made = ", ".join(render_names(data_set.path))
             advice = f"it has {made}" if made else f"make one: unlatch render {path_word(path)} name=NAME"
-            print_note(f"unlatch: without images; render=NAME force=true adds those of a render set ({advice})")
+            keys = "render=NAME" if cfg.append else "render=NAME force=true"
+            print_note(f"unlatch: without images; {keys} adds those of a render set ({advice})")
 
     data_set = DataSet.open(path)
     with StepProgress("episodes") as progress:

@@ -49,7 +49,8 @@ def list_command(arguments: list[str]) -> int:
         return _print_rows([*rows, ("data [FOLDER]", "the data sets below a folder, `data` by default")])
     if len(line.overrides) != 1 or line.overrides[0] not in LISTS:
         got = " ".join(arguments)
-        raise unknown_entry(f"list '{got}' is unknown.", got, [*LISTS, "data [FOLDER]"], error=ConfigError)
+        said, advice = f"list '{got}' is unknown.", "Name one of them."
+        raise unknown_entry(said, got, [*LISTS, "data"], error=ConfigError, advice=advice)
     return _print_rows(LISTS[line.overrides[0]][1](line.config_dirs))
 
 

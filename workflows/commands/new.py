@@ -119,9 +119,15 @@ def _object_lines(value: str) -> tuple[str, str]:
     if value in known:
         return value, _select_object(value)
     if not is_object_path(value, ()):
-        said, told = f"object='{value}' is unknown.", {"listed_by": "unlatch list objects", "key": "object"}
-        told["advice"] = "Name one of them, or give the path of a URDF."
-        raise unknown_entry(said, value, known, error=ConfigError, **told)
+        raise unknown_entry(
+            f"object='{value}' is unknown.",
+            value,
+            known,
+            error=ConfigError,
+            listed_by="unlatch list objects",
+            advice="Name one of them, or give the path of a URDF.",
+            key="object",
+        )
     node = describe_object_path(str(user_path(value).absolute()), None)
     category = str(node["category"])
     node["name"] = category if _NAME.match(category) else node["name"]

@@ -312,13 +312,13 @@ def _served_entries(stated: Sequence[SkillCfg], chain: Sequence[SkillCfg]) -> di
 
     What frees a part comes before the entry of the part, and has none of its own: it is left out.
     """
-    found, at = {}, 0
-    for index, entry in enumerate(chain):
-        following = next((n for n in range(at, len(stated)) if _is_same_entry(entry, stated[n])), None)
-        if following is not None:
-            found[index], at = following, following + 1
-        elif found and _is_same_entry(entry, stated[at - 1]):  # a further hold
-            found[index] = at - 1
+    found, at = {}, len(stated)
+    for index in reversed(range(len(chain))):
+        before = next((n for n in reversed(range(at)) if _is_same_entry(chain[index], stated[n])), None)
+        if before is not None:
+            found[index] = at = before
+        elif at < len(stated) and _is_same_entry(chain[index], stated[at]):  # an earlier hold of the same entry
+            found[index] = at
     return found
 
 

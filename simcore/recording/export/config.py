@@ -165,6 +165,11 @@ class ExportCfg(ColumnsCfg):
                 key="state",
             )
         check_ranges(self)
+        if self.append and self.force:
+            raise ConfigError(
+                "append=true adds to an export, and force=true replaces it. Expected one of them. Remove the other.",
+                key="force",
+            )
         if self.has_camera_points and not self.point_cloud:
             raise ConfigError(
                 f"point_cloud_source={self.point_cloud_source.name} has no effect: point_cloud=0. Set the number of "

@@ -59,6 +59,10 @@ class Exporter(ABC):
         """
         return None
 
+    def has_others(self, target: Path) -> bool:
+        """Returns whether an existing export has episodes of other data sets, which replacing it would lose."""
+        return False
+
     def is_export(self, target: Path) -> bool:
         """Returns whether an existing target has this format, so that it may be replaced."""
         return bool(self.suffix) and target.is_file()
@@ -233,6 +237,12 @@ def run_export(
                     "out=.",
                     path=str(target),
                 )
+            elif exporter.has_others(target):
+                raise RecordingError(
+                    f"'{target}' has episodes of other data sets, which force=true would remove. Expected those of "
+                    f"'{data_set}' alone. Choose another out=, or remove it first.",
+                    path=str(target),
+                )
         numbers = [number for number in exporter.source.numbers if number not in there]
         frames = 0
 
@@ -263,9 +273,10 @@ def run_export(
 def _exported_numbers(exporter: Exporter, target: Path, *, append: bool) -> set[int]:
     there = exporter.taken(target)
     if there is None:
+        replaced = ", or force=true to replace it" if exporter.is_export(target) else ""
         raise RecordingError(
-            f"'{target}' exists already. Expected a new target: this format cannot be extended. Choose another out=, "
-            "or force=true to replace it.",
+            f"'{target}' exists already. Expected a new target: this format cannot be extended. Choose another "
+            f"out={replaced}.",
             path=str(target),
         )
     if not there and not append:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -74,6 +75,12 @@ class RobomimicExporter(HDF5Exporter):
     cfg_type = RobomimicCfg
     suffix = ".hdf5"
 
+    def is_export(self, target: Path) -> bool:
+        """See `Exporter.is_export`."""
+        with suppress(OSError), self.h5py.File(target) as file:
+            return "data" in file and "conventions" in file["data"].attrs
+        return False
+
     def write(self, draft: Path, trajectories: Iterator[Trajectory], *, parts: Path, base: Path | None) -> None:
         """See `Exporter.write`."""
         masks: dict[str, list[str]] = {"train": [], "valid": []}
@@ -133,6 +140,10 @@ class RobomimicExporter(HDF5Exporter):
 
 class ManiSkillExporter(HDF5Exporter):
     """Writes a folder with `trajectory.h5` and `trajectory.json`."""
+
+    def is_export(self, target: Path) -> bool:
+        """See `Exporter.is_export`."""
+        return (target / "trajectory.h5").is_file()
 
     def write(self, draft: Path, trajectories: Iterator[Trajectory], *, parts: Path, base: Path | None) -> None:
         """See `Exporter.write`."""

@@ -226,9 +226,15 @@ class LeRobotExporter(Exporter):
         if not tables.is_lerobot_set(target):
             return None
         self._check_compatible(target)
+        return {row[tables.NUMBER] for row in self._rows(target) if row.get(tables.SOURCE) == self.source.identity}
+
+    def has_others(self, target: Path) -> bool:
+        """See `Exporter.has_others`."""
+        return any(row.get(tables.SOURCE) != self.source.identity for row in self._rows(target))
+
+    def _rows(self, target: Path) -> list[tables.EpisodeRow]:
         with tables.report_damage(target):
-            rows = list(tables.read_rows(target / tables.EPISODES_FOLDER, columns=[tables.SOURCE, tables.NUMBER]))
-        return {row[tables.NUMBER] for row in rows if row.get(tables.SOURCE) == self.source.identity}
+            return list(tables.read_rows(target / tables.EPISODES_FOLDER, columns=[tables.SOURCE, tables.NUMBER]))
 
     def is_export(self, target: Path) -> bool:
         """See `Exporter.is_export`."""

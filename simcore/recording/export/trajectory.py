@@ -116,8 +116,15 @@ def _choose_cameras(renders: RenderSet, cameras: Sequence[str] | None, *, key: s
     for name in cameras or []:
         if name not in renders.cameras:
             said = f"{key} has '{name}', which is not a camera of render set '{renders.path}'."
-            told = {"heading": "It has", "advice": "Name one of them.", "camera": name}
-            raise unknown_entry(said, name, renders.cameras, error=RecordingError, **told)
+            raise unknown_entry(
+                said,
+                name,
+                renders.cameras,
+                error=RecordingError,
+                heading="It has",
+                advice="Name one of them.",
+                camera=name,
+            )
     return list(renders.cameras) if cameras is None else list(dict.fromkeys(cameras))
 
 

@@ -260,9 +260,11 @@ def test_an_mjcf_that_only_the_program_around_it_completes_is_read(tmp_path):
         "left out: <region>, which MuJoCo does not know",
         "left out: the second material of the name 'paint'",
     )
-    (tmp_path / "model.xml").write_text(PART_OF_SCENE.replace("<region ", "<frame ").replace("<joint ", "<jiont "))
-    with pytest.raises(AssetError, match="MuJoCo cannot read it"):
-        read_source(tmp_path / "model.xml")
+    coupling = '<equalty><joint joint1="hinge"/></equalty></mujoco>'
+    for misspelt in (PART_OF_SCENE.replace("<joint ", "<jiont "), PART_OF_SCENE.replace("</mujoco>", coupling)):
+        (tmp_path / "model.xml").write_text(misspelt)
+        with pytest.raises(AssetError, match="MuJoCo cannot read it"):
+            read_source(tmp_path / "model.xml")
 
 
 def test_an_sdf_without_joints_names_the_model_that_it_includes_and_lacks(tmp_path):

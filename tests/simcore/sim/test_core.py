@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import subprocess
 import sys
+import weakref
 from collections import deque
 from pathlib import Path
 
@@ -28,9 +30,9 @@ from unlatch.simcore.geometry import (
 )
 from unlatch.simcore.process import check_sources
 from unlatch.simcore.sim import core as core_module
-from unlatch.simcore.sim.bodies import moved_links
+from unlatch.simcore.sim.bodies import WITH_LINKS, moved_links
 from unlatch.simcore.sim.contacts import ContactMonitor, ContactView, FingerLoads
-from unlatch.simcore.sim.core import ServoState
+from unlatch.simcore.sim.core import BodyState, ServoState
 from unlatch.simcore.sim.drives import DriveGroup, DriveMode, JointDrive
 from unlatch.simcore.sim.joint_mechanisms import ClosedStop
 from unlatch.simcore.sim.world import World
@@ -160,11 +162,26 @@ def test_the_core_turns_frames_and_points_as_the_geometry_in_python_does_to_the_
         assert read().tobytes() == np.array(expected).tobytes()
 
 
+def test_a_reader_of_a_point_keeps_the_state_that_it_reads_and_refuses_links_that_are_not_there() -> None:
+    state = BodyState(0, [], 2)
+    state.links[1, 6] = 1.0
+    kept = weakref.ref(state)
+    for link in (-1, 2):
+        with pytest.raises(WorldError, match=f"Body 0 has no link {link}, expected 0 to 1"):
+            state.point_reader(link, np.zeros(3))
+    read = state.point_reader(1, np.array([0.1, 0.2, 0.3]))
+    del state
+    gc.collect()
+    assert kept() is not None
+    np.testing.assert_array_equal(read(), [0, 0, 0, 1, 0.1, 0.2, 0.3])
+
+
 def test_a_body_that_was_moved_between_two_frames_is_found_and_one_that_was_not_keeps_its_links(world: World) -> None:
     body = load_arm(world, "franka_panda")._body
     world.step(2)
     links = body.read_state().links.copy()
     assert world.find_moved() == []
+    assert body.state.struct.is_known == WITH_LINKS
     body.core.read(body.state)
     assert body.state.links.tobytes() == links.tobytes()
     p.resetJointState(body.body_id, 3, float(body.state.q[3]) + 1e-4, physicsClientId=world.client)

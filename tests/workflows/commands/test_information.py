@@ -84,6 +84,14 @@ def test_list_alone_says_what_can_be_listed(capsys):
     assert all(len(line.split()) > 2 for line in lines)
 
 
+@pytest.mark.parametrize(("command", "word", "meant"), [("list", "dat", "data"), ("bench", "succes", "success")])
+def test_a_misspelt_word_is_told_with_the_name_that_is_near_and_what_to_do(command, word, meant, capsys):
+    assert main([command, word]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"{command} '{word}' is unknown. Did you mean '{meant}'? Known: " in said
+    assert said.endswith(f"{meant}. Name one of them.")
+
+
 @pytest.mark.parametrize(("name", "width"), [*((name, 40) for name in LISTS), ("tasks", 80), ("tasks", 200)])
 def test_a_list_fits_the_terminal_and_keeps_its_columns(name, width, monkeypatch, capsys):
     monkeypatch.setattr(console, "terminal_width", lambda _stream=None: width)

@@ -51,6 +51,16 @@ def test_what_frees_a_part_has_no_entry_of_its_own_in_the_text(work):
     ]
 
 
+def test_a_step_that_frees_a_part_does_not_take_the_place_of_an_entry_of_the_same_skill(work):
+    text = "defaults: [override /object: push_latch_cabinet]\ntask: {name: press, derived: {skill: open}}\nskills:\n"
+    for name in ("open", "close"):
+        text += f"  - {{name: {name}, objects: [push_latch_cabinet], part: door}}\n"
+    scene = work.do(StudioJob(SCENE, TaskText("press", f"# @package _global_\n{text}", (), 0)))
+    # the chain is close (it presses the door, which pops out), open, close
+    assert [each["name"] for each in scene.skills] == ["open", "close"]
+    assert scene.skills[0]["strategies"] == ["edge"]
+
+
 @pytest.mark.slow
 def test_a_carried_object_follows_the_hand_and_stays_where_it_is_put(work):
     result = plan(work, new_document(["task=place_can"]))

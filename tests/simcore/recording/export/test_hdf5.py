@@ -67,6 +67,46 @@ def test_maniskill_has_what_its_loader_looks_for(tmp_path, make_set, h5py):
             assert not group["fail"][:].any()
 
 
+def test_force_replaces_a_folder_of_maniskill_and_is_advised_for_nothing_else(tmp_path, make_set, h5py):
+    data_set, out = make_set([0]), tmp_path / "out"
+    out.mkdir()
+    (out / "mine.txt").write_text("kept")
+    with pytest.raises(RecordingError, match=r"cannot be extended\. Choose another out=\.$"):
+        export(ManiSkillExporter, data_set, ExportCfg(), out)
+    with pytest.raises(RecordingError, match="is no export of this format"):
+        export(ManiSkillExporter, data_set, ExportCfg(force=True), out)
+    assert [path.name for path in out.iterdir()] == ["mine.txt"]
+    export(ManiSkillExporter, data_set, ExportCfg(), tmp_path / "set")
+    with pytest.raises(RecordingError, match="force=true to replace it"):
+        export(ManiSkillExporter, data_set, ExportCfg(), tmp_path / "set")
+    export(ManiSkillExporter, data_set, ExportCfg(force=True, keypoints=False), tmp_path / "set")
+    with h5py.File(tmp_path / "set" / "trajectory.h5") as file:
+        assert "keypoints" not in file["traj_0/obs"]
+
+
+def test_force_replaces_a_file_of_robomimic_that_unlatch_wrote_and_no_other(tmp_path, make_set, h5py):
+    data_set, out = make_set([0]), tmp_path / "out.hdf5"
+
+    def write_text():
+        out.write_text("no HDF5")
+
+    def write_theirs():
+        with h5py.File(out, "w") as file:
+            file.create_group("data").attrs["total"] = 7
+
+    for write_other in (write_text, write_theirs):
+        write_other()
+        before = out.read_bytes()
+        with pytest.raises(RecordingError, match="is no export of this format"):
+            export(RobomimicExporter, data_set, RobomimicCfg(force=True), out)
+        assert out.read_bytes() == before
+    out.unlink()
+    export(RobomimicExporter, data_set, RobomimicCfg(), out)
+    export(RobomimicExporter, data_set, RobomimicCfg(force=True, keypoints=False), out)
+    with h5py.File(out) as file:
+        assert "keypoints" not in file["data/demo_0/obs"]
+
+
 def test_point_clouds_are_arrays_of_points(tmp_path, make_set, h5py):
     data_set = make_set([task_record_of(0)])
     source = export(RobomimicExporter, data_set, RobomimicCfg(point_cloud=20), tmp_path / "out.hdf5")

@@ -197,6 +197,18 @@ class TestGrowth:
             export(data_set, other, force=True)
         assert (other / "mine.txt").read_text() == "kept"
 
+    def test_force_removes_no_episodes_of_other_data_sets(self, out, make_set, capsys):
+        export(make_set([0, 1]), out)
+        other = make_set([0], name="other", seed=1)
+        words = ["export", str(other.path), f"out={out}"]
+        assert command_table.main([*words, "append=true", "force=true"]) == 2
+        assert "append=true adds to an export, and force=true replaces it" in capsys.readouterr().err
+        assert command_table.main([*words, "append=true"]) == 0
+        assert "without images; render=NAME adds those" in capsys.readouterr().err
+        with pytest.raises(RecordingError, match="has episodes of other data sets, which force=true would remove"):
+            export(other, out, force=True)
+        assert len(LeRobotSet.open(out)) == 3
+
     def test_other_columns_are_not_added_and_another_version_is_not_read(self, out, tmp_path, make_set):
         data_set = make_set([0, 1])
         export(data_set, out, only=[0])
