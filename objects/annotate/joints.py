@@ -13,7 +13,7 @@ from unlatch.objects.annotate.posing import Ends, body_along, surface_points
 from unlatch.objects.annotate.source import ObjectGeometry, base_scale, check_extent
 from unlatch.objects.annotation import SMALL_RANGE_RAD
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.urdf.model import ENDLESS, Joint, UrdfModel, rigid_links
+from unlatch.simcore.urdf.model import ENDLESS, Joint, rigid_links
 
 SHORT_SHARE = 0.05
 """A slider that moves by a smaller share of the object's largest extent may be a button."""
