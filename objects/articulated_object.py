@@ -100,7 +100,7 @@ class ObjectAsset:
         return follow(self.articulation.mechanisms, positions, led=led)
 
     def explain_held(self, part: str, positions: Mapping[str, float]) -> list[str]:
-        """Returns which conditions of the mechanisms that may hold a part do not hold, see `held_explanation`.
+        """Returns which conditions that free a part do not hold, see `mechanism_problems.explain_held`.
 
         Raises:
             AssetError: The object has no such part.
@@ -154,7 +154,7 @@ class ObjectAsset:
             AssetError: The object has no such region.
         """
         if name not in self.regions:
-            said = f"No region '{name}' in {self.category} '{self.instance}'."
+            said = f"No region '{name}' in the {self.category}."
             raise unknown_entry(said, name, self.regions, heading="Regions", error=AssetError, name=name)
         return self.regions[name]
 

@@ -274,7 +274,7 @@ def _lay_down(asset: ObjectAsset, cfg: ObjectCfg) -> ObjectAsset:
     """Returns a standing object on the side of its configuration.
 
     Its parts stay where they are let go, as those of any imported object: a door that is a lid now does not fall shut.
-    A friction that the URDF states stays as it is.
+    A friction that the URDF states stays as it is, and so does that of joints that are no parts, such as rails.
     """
     if cfg.source is not ObjectSource.procedural:
         from unlatch.objects.turned_object import write_turned_object
@@ -285,7 +285,7 @@ def _lay_down(asset: ObjectAsset, cfg: ObjectCfg) -> ObjectAsset:
         held = {part.joint: round(holding_friction(model, part), 4) for part in parts}
         friction = {joint: max(value, held.get(joint, 0.0)) for joint, value in asset.friction.items()}
     else:
-        friction = {part.joint: joint_friction(model, part)[0] for part in parts}
+        friction = asset.friction | {part.joint: joint_friction(model, part)[0] for part in parts}
     return asset.changed(friction=friction, rests_on=cfg.rests_on)
 
 

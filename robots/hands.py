@@ -15,6 +15,7 @@ from unlatch.simcore.errors import AssetError
 from unlatch.simcore.geometry import unit
 from unlatch.simcore.meshes.shape_surface import shape_mesh
 from unlatch.simcore.meshes.solids import shape_inertials
+from unlatch.simcore.meshes.triangle_mesh import join_meshes
 from unlatch.simcore.rng import sum_in_order
 from unlatch.simcore.urdf.model import Joint, UrdfModel, rigid_links
 from unlatch.simcore.urdf.reader import parse_xml
@@ -157,15 +158,16 @@ def _with_near_frame(model: UrdfModel, chain: Chain) -> Chain:
     Programs for drawing may leave the frame of a palm anywhere; its shape is then far from it.
     """
     last = model.joints[chain.joints[-1]].child
-    clouds = [
-        model.link_pose(name) @ (shape.T_link_shape @ shape_mesh(shape).vertices)
+    fingers = join_meshes(
+        shape_mesh(shape).moved(model.link_pose(name) @ shape.T_link_shape)
         for name, link in model.links.items()
         if _is_moved(model, chain, name)
         for shape in link.collisions or link.visuals
-    ]
-    if not clouds:
+    )
+    if fingers.area <= 0.0:
         return chain
-    middle = np.concatenate(clouds).mean(axis=0)
+    areas = np.linalg.norm(fingers.area_normals, axis=1)
+    middle = np.average(fingers.triangles.mean(axis=1), axis=0, weights=areas)
     from_palm, from_last = (middle - model.link_pose(name).p for name in (chain.ee_link, last))
     is_beyond = float(from_palm @ from_last) < 0.0 and float(np.linalg.norm(from_palm)) > _AT_FINGERS_M
     return replace(chain, ee_link=last) if is_beyond else chain

@@ -149,8 +149,8 @@ def _stile_box(view: PartView, opens: float) -> tuple[np.ndarray, np.ndarray] | 
 
 _TIP_SHARE = 0.9
 """The tip of a lever begins at this share of its reach."""
-_STUB_M = 0.08
-"""A slider that is narrower than this is held as a whole."""
+STUB_M = 0.08
+"""A slider that is narrower than this is held as a whole, or pressed [m]."""
 _SURFACE_SHARE = 0.75
 """A button ends in the last quarter of the body, on the side to which it comes out."""
 
@@ -212,7 +212,7 @@ def stub_grip(view: PartView) -> Grip | None:
     Much of such a part may run inside the body: only what stands clear of it can be held.
     """
     low, high = view.bounds
-    if not view.rises and float(np.min((high - low)[1:])) > _STUB_M:
+    if not view.rises and float(np.min((high - low)[1:])) > STUB_M:
         return None  # a drawer: the piece of it that stands out of its cabinet is too flat to be a handle
     points = sample_surface(view.part_mesh, spacing_m=0.004, max_points=20_000)
     if len(view.body_mesh.faces):
@@ -220,7 +220,7 @@ def stub_grip(view: PartView) -> Grip | None:
         points = clear if len(clear) >= 0.02 * len(points) else points
     low, high = points.min(axis=0), points.max(axis=0)
     extents = high - low
-    if float(np.min(extents[1:])) > _STUB_M or float(np.max(extents[1:])) > 2 * _STUB_M or extents[0] < SIDE_MIN_M:
+    if float(np.min(extents[1:])) > STUB_M or float(np.max(extents[1:])) > 2 * STUB_M or extents[0] < SIDE_MIN_M:
         return None
     along = 2 if extents[2] >= extents[1] else 1
     across = 3 - along
@@ -249,7 +249,7 @@ def is_small_stud(view: PartView, *, stands_out: bool = False) -> bool:
     With `stands_out`, it may also stand far out of the surface.
     """
     low, high = view.bounds
-    if float(np.max((high - low)[1:])) > _STUB_M or not len(view.body_mesh.faces):
+    if float(np.max((high - low)[1:])) > STUB_M or not len(view.body_mesh.faces):
         return False
     back, front = (float(view.body_mesh.vertices[:, 0].min()), float(view.body_mesh.vertices[:, 0].max()))
     is_in_front = high[0] >= back + _SURFACE_SHARE * (front - back)

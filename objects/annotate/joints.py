@@ -13,7 +13,7 @@ from unlatch.objects.annotate.posing import Ends, body_along, surface_points
 from unlatch.objects.annotate.source import ObjectGeometry, base_scale, check_extent
 from unlatch.objects.annotation import SMALL_RANGE_RAD
 from unlatch.simcore.errors import AssetError
-from unlatch.simcore.urdf.model import ENDLESS, Joint, UrdfModel
+from unlatch.simcore.urdf.model import ENDLESS, Joint, rigid_links
 
 SHORT_SHARE = 0.05
 """A slider that moves by a smaller share of the object's largest extent may be a button."""
@@ -41,19 +41,23 @@ def joint_limits(joint: Joint) -> tuple[float, float]:
 def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
     """Returns the closed and the open position of a joint.
 
-    A joint is closed where the part and the body, which no joint moves, fill the smaller box. If the boxes are nearly
+    A joint is closed where the part and the body fill the smaller box. The body is what no joint moves, and what
+    carries a part that turns and turns itself about a parallel axis. If the boxes are nearly
     equal, a part that turns is closed as it is drawn, if that is at one end, and clearly lower there. If they are
     equal, a part that slides up and down is closed below, where its weight takes it, and any other one as it is drawn.
     A slider that moves only a little is closed at the end that is nearer to the middle of the body, such as a button
     that is pressed. A part that turns about its middle, such as a knob, is closed as it is drawn if that is at one
-    end of its range, or in between and it turns both ways, and so is a leaf that turns on another one about a parallel
-    axis. A turning part opens by at most half a circle.
+    end of its range, or in between and it turns both ways. A turning part opens by at most half a circle.
     """
     lower, upper = joint_limits(joint)
     model = geometry.model
     moving = geometry.moving_links(joint)
-    # Links that other joints move do not count as body: they may be open themselves.
-    body = [name for name in geometry.fixed_links if len(geometry.vertices(name))]
+    # Links that other joints move do not count as body: they may be open themselves. What carries a part about a
+    # parallel axis does, for the part closes against it: the first leaf of a folding door, a cabinet on a swivel.
+    carriers = [above for above in model.joints_above(joint.parent) if joint.kind == above.kind == "revolute"]
+    carriers = [above for above in carriers if is_parallel(model, above, joint)]
+    body = [*geometry.fixed_links, *(name for above in carriers for name in rigid_links(model, above.child))]
+    body = [name for name in body if len(geometry.vertices(name))]
     body = body or [name for name in model.links if name not in moving]
     fixed = geometry.points(body)
     axis = model.link_pose(joint.child).rotate(joint.axis / np.linalg.norm(joint.axis))
@@ -95,8 +99,6 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
             closed = 0.0  # the part is flush with the body; any further, it would move into the body
         if joint.kind == "prismatic" and max(volumes.values()) < (1.0 + _SAME_BOX) * min(volumes.values()):
             closed = (lower if axis[2] > 0 else upper) if rises else min(volumes, key=abs)
-    if drawn in positions and joint.kind == "revolute" and _turns_on_a_leaf(model, joint):
-        closed = drawn  # its box is smallest where it lies folded on the leaf that carries it
     if drawn in positions and _turns_about_its_middle(geometry, joint, axis):
         closed = drawn  # its box says nothing, and the file draws it at one end or in between
     opened = max((lower, upper), key=lambda s: abs(s - closed))
@@ -111,11 +113,6 @@ def joint_ends(geometry: ObjectGeometry, joint: Joint) -> tuple[float, float]:
     if joint.kind == "revolute":
         opened = closed + float(np.clip(opened - closed, -MAX_OPEN_RAD, MAX_OPEN_RAD))
     return closed, opened
-
-
-def _turns_on_a_leaf(model: UrdfModel, joint: Joint) -> bool:
-    carriers = (above for above in model.joints_above(joint.parent) if above.kind == "revolute")
-    return any(is_parallel(model, above, joint) for above in carriers)
 
 
 def _turns_about_its_middle(geometry: ObjectGeometry, joint: Joint, axis: np.ndarray) -> bool:

@@ -80,7 +80,7 @@ class MjcfFile(AssetFile, CompiledMjcf):
         robosuite and others write parts of models so, and include them in one that says `angle="radian"`.
         """
         spec = read_spec(mujoco, self.path, self.notices)
-        model = compile_spec(spec)
+        model = compile_spec(spec, self.notices)
         spans_rad = model.jnt_range[(model.jnt_type == HINGE) & (model.jnt_limited != 0)] @ (-1.0, 1.0)
         if not spec.compiler.degree or not len(spans_rad) or states_unit(self.path):
             return model
@@ -91,7 +91,7 @@ class MjcfFile(AssetFile, CompiledMjcf):
             f'{np.rad2deg(spans_rad.min()):.3g} degrees. If it does, write <compiler angle="degree"/>'
         )
         spec.compiler.degree = False
-        return compile_spec(spec)
+        return compile_spec(spec, self.notices)
 
     def pose(self, body: int) -> Pose:
         """Returns the pose of a body as the model is drawn."""

@@ -145,18 +145,23 @@ def _drop(roots: dict[str, ET.Element], tag: str, notices: list[str], *, name: s
     return len(found)
 
 
-def compile_spec(spec: Any) -> Any:
+def compile_spec(spec: Any, notices: list[str]) -> Any:
     """Returns the compiled model (`mujoco.MjModel`), also of a part of a scene whose masses only the scene would give.
 
-    Such files count shapes of `inertiagrouprange` alone and have none of them: all shapes that touch count then.
+    Such files count shapes of `inertiagrouprange` alone, and bodies have none of them: there all shapes that touch
+    count, which a line added to `notices` says. A body that has one weighs what the file says.
 
     Raises:
         ValueError: MuJoCo cannot compile it all the same.
     """
-    idle = []  # shapes that are only seen, of bodies that have others; a spec that has failed does not list them
+    low, high = spec.compiler.inertiagrouprange
+    idle, freed = [], []  # shapes that weigh nothing, and names of bodies; a spec that has failed does not list them
     for body in spec.bodies:
-        seen = [geom for geom in body.geoms if not (geom.contype or geom.conaffinity)]
-        idle += seen if len(seen) < len(body.geoms) else []
+        counted = [geom for geom in body.geoms if low <= geom.group <= high]
+        if not counted:
+            freed += [body.name] * bool(body.name and body.geoms and not body.explicitinertial)
+            counted = [geom for geom in body.geoms if geom.contype or geom.conaffinity] or body.geoms
+        idle += [geom for geom in body.geoms if geom not in counted]
     try:
         return spec.compile()
     except ValueError as exc:
@@ -165,4 +170,8 @@ def compile_spec(spec: Any) -> Any:
     spec.compiler.inertiagrouprange = (0, 5)
     for geom in idle:
         geom.mass = 0.0
-    return spec.compile()
+    model = spec.compile()
+    notices.append(
+        f"the masses of {', '.join(freed)} count all shapes that touch: none is in inertiagrouprange {low} {high}"
+    )
+    return model

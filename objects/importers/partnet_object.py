@@ -46,7 +46,7 @@ from unlatch.simcore.urdf.model import Joint, Link, Shape, ShapeKind, UrdfModel
 
 __all__ = ["check_source_objects", "load_source_object", "source_instances", "source_object_set"]
 
-CONVERTER_VERSION = 13
+CONVERTER_VERSION = 14
 """Raise it with every change of the output: cached objects are then converted again."""
 
 _URDF_FILE = "object.urdf"

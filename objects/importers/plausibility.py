@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from unlatch.objects.annotate.couplings import hangs_on_leader
+from unlatch.objects.annotate.grips import STUB_M
 from unlatch.objects.annotate.joints import SHORT_SHARE, all_joint_ends, part_names
 from unlatch.objects.annotate.posing import pose_object, surface_points
 from unlatch.objects.annotate.source import LARGEST_M, ObjectGeometry, SourceObject
@@ -383,7 +384,7 @@ def _find_inward(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt
         return None  # it moves both ways
     motion = _Motion(geometry, joint, extent)
     back = start - (far - start)
-    if joint.kind == "prismatic" and (motion.slides_in_plane(start, far) or _stands_out(geometry, joint, start, far)):
+    if joint.kind == "prismatic" and (motion.slides_in_plane(start, far) or _is_pressed(geometry, joint, start, far)):
         return None  # a sliding door goes into its wall, and a button that stands far out is pressed
     if motion.entering(start, far) <= _MUCH:
         return None
@@ -404,12 +405,16 @@ def _find_inward(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt
     return _doubt(joint, problem, mended)
 
 
-def _stands_out(geometry: ObjectGeometry, joint: Joint, start: float, far: float) -> bool:
-    """Returns whether a slider stands out of the body also at the end of its way, against which it moves."""
-    way = geometry.model.link_pose(joint.child).rotate(joint.axis) * (far - start)
+def _is_pressed(geometry: ObjectGeometry, joint: Joint, start: float, far: float) -> bool:
+    """Returns whether a slider is a stud that stands out of the body also at the end of its way into it."""
+    axis = geometry.model.link_pose(joint.child).rotate(joint.axis / np.linalg.norm(joint.axis))
     part = geometry.points(geometry.moving_links(joint), {joint.name: far})
     body = geometry.points(_body_links(geometry.model, joint))
-    return bool(len(body) and (part @ way).min() < (body @ way).min())
+    across = np.eye(3) - np.outer(axis, axis)
+    if not len(body) or float(np.ptp(part @ across, axis=0).max()) > STUB_M:
+        return False
+    way = axis * (far - start)
+    return bool((part @ way).min() < (body @ way).min())
 
 
 def _find_turned_in_plane(geometry: ObjectGeometry, joint: Joint, extent: float) -> Doubt | None:

@@ -186,7 +186,7 @@ def _to_owner(model: UrdfModel, link: str) -> tuple[str, Pose]:
     return owner, model.link_pose(owner).inverse() @ model.link_pose(link)
 
 
-VERSION = 19
+VERSION = 20
 """Raise it with every change of the output: cached objects are then converted again."""
 
 DENSITY_KG_M3 = 400.0

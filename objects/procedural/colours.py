@@ -18,6 +18,9 @@ GLASS: Colour = (0.07, 0.08, 0.09, 1.0)
 SHELF: Colour = (0.74, 0.83, 0.85, 1.0)
 BIN: Colour = (0.73, 0.82, 0.84, 1.0)
 """Colour of the bins of doors, which hide what stands in them."""
+TOAST: Colour = (0.80, 0.58, 0.32, 1.0)
+TOAST_CRUST: Colour = (0.55, 0.34, 0.16, 1.0)
+"""Colours of the bread in a toaster, which is drawn as slices of a loaf."""
 TURNTABLE: Colour = (0.70, 0.78, 0.80, 1.0)
 LID_GLASS: Colour = (0.70, 0.79, 0.82, 1.0)
 MICROWAVE_GLASS: Colour = (0.05, 0.06, 0.07, 1.0)

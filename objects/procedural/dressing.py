@@ -12,7 +12,18 @@ from types import SimpleNamespace
 import numpy as np
 
 from unlatch.objects.procedural.assembly import GeneratedObject
-from unlatch.objects.procedural.colours import BIN, CLEAR, DARK, FINISH_OF_COLOUR, GLASS, LID_GLASS, RUBBER, TextureKind
+from unlatch.objects.procedural.colours import (
+    BIN,
+    CLEAR,
+    DARK,
+    FINISH_OF_COLOUR,
+    GLASS,
+    LID_GLASS,
+    RUBBER,
+    TOAST,
+    TOAST_CRUST,
+    TextureKind,
+)
 from unlatch.objects.procedural.dish_looks import draw_toast
 from unlatch.objects.procedural.looks import INK, STEEL, WHITE, Piece, draw_colour, ink_on, vary
 from unlatch.objects.procedural.mesh_makers import bevelled_box, circle, lathe, rounded, slab
@@ -101,11 +112,14 @@ def dress(made: GeneratedObject, rng: np.random.Generator) -> Dressing:
 
 
 def _draw_details(shapes: list[Shape], rng: np.random.Generator) -> tuple[list[Shape], list[Piece]]:
-    """Returns shapes without slices of bread and the discs of glass lids, and these as they look; bins are opaque."""
+    """Returns shapes without slices of bread, and these and the rims of glass lids as they look.
+
+    Discs of glass lids and bins get the colours that say so.
+    """
     kept, pieces = [], []
     is_glass = any(shape.rgba == LID_GLASS for shape in shapes)
     for shape in shapes:
-        if shape.name.startswith("slice_"):
+        if shape.rgba == TOAST:
             low, high = primitive_bounds(shape)
             (wide, thick, _), (x, y, _) = high - low, 0.5 * (low + high)
             loaf = SimpleNamespace(width_m=wide, height_m=_LOAF_M, thickness_m=thick)
@@ -117,7 +131,7 @@ def _draw_details(shapes: list[Shape], rng: np.random.Generator) -> tuple[list[S
             rim = [(inner, -0.5 * length), (radius, -0.5 * length), (radius, 0.5 * length + _APART_M)]
             ring = rounded([*rim, (inner, 0.5 * length + _APART_M)], 0.3 * length, 3)
             pieces.append(Piece(lathe(ring, sides=40).moved(shape.T_link_shape), STEEL, "chrome"))
-        elif not shape.name.startswith("crust_"):
+        elif shape.rgba != TOAST_CRUST:
             kept.append(replace(shape, rgba=BIN) if shape.name.startswith("bin_") else shape)
     return kept, pieces
 

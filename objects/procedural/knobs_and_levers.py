@@ -22,6 +22,8 @@ from unlatch.objects.procedural.colours import (
     CHROME,
     DARK,
     METALS,
+    TOAST,
+    TOAST_CRUST,
     TextureKind,
     contrast,
     darker,
@@ -432,8 +434,6 @@ hand_wheel = ObjectGenerator("hand_wheel", _HAND_WHEEL, _build_hand_wheel)
 
 _UPWARDS = PanelFrame(across=(0.0, -1.0, 0.0), out=Z)
 """The lever moves upwards; the fingers close along y, and along is +x, out of the front."""
-_TOAST: Colour = (0.80, 0.58, 0.32, 1.0)
-_CRUST: Colour = (0.55, 0.34, 0.16, 1.0)
 _SLOT: Colour = (0.03, 0.03, 0.03, 1.0)
 _LEVER_GAP_M = 0.003
 _TOASTER = {
@@ -539,13 +539,13 @@ def _add_slots(builder: LinkBuilder, p: Drawn, span: tuple[float, float]) -> Non
         if p.slices == "bread" and number % 2 == 0:
             middle, half = (span[0] + span[1]) / 2, min(0.055, (span[1] - span[0]) / 2 - 0.01)
             lower, upper = (middle - half, y - 0.0075, top), (middle + half, y + 0.0075, top + 0.034)
-            builder.visual.box(f"slice_{number}", lower, upper, rgba=_TOAST)
+            builder.visual.box(f"slice_{number}", lower, upper, rgba=TOAST)
             for end, sign in enumerate((-1.0, 1.0)):
                 a = middle + sign * half
                 low, high = (a - 0.0025, y - 0.008, top), (a + 0.0025, y + 0.008, top + 0.034)
-                builder.visual.box(f"crust_{number}_{end}", low, high, rgba=_CRUST)
+                builder.visual.box(f"crust_{number}_{end}", low, high, rgba=TOAST_CRUST)
             low, high = (middle - half, y - 0.008, top + 0.032), (middle + half, y + 0.008, top + 0.036)
-            builder.visual.box(f"crust_{number}_top", low, high, rgba=_CRUST)
+            builder.visual.box(f"crust_{number}_top", low, high, rgba=TOAST_CRUST)
 
 
 toaster = ObjectGenerator("toaster", _TOASTER, _build_toaster)

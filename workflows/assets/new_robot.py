@@ -271,7 +271,7 @@ def with_menagerie_robot(
     return [*others, f"robot={name}"], [*config_dirs, folder]
 
 
-_DERIVED_VERSION = 7
+_DERIVED_VERSION = 9
 """Raise it with every change of what is derived from a model."""
 
 

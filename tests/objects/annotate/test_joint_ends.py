@@ -87,3 +87,20 @@ def test_a_leaf_on_a_leaf_is_closed_where_both_are_drawn_in_a_row(axis, tmp_path
     )
     geometry = ObjectGeometry(read_source(file))
     assert joint_ends(geometry, geometry.model.joints["second"]) == (0.0, 2.9)
+
+
+@pytest.mark.parametrize("kind", ["revolute", "fixed"])
+def test_a_door_on_a_cabinet_that_turns_is_closed_at_the_cabinet_also_where_it_is_drawn_open(kind, tmp_path):
+    file = tmp_path / "swivel.urdf"
+    limit = '<limit lower="{}" upper="{}" effort="1" velocity="1"/></joint>'
+    shape = '<visual><origin xyz="{}"/><geometry><box size="{}"/></geometry></visual>'
+    file.write_text(
+        f'<robot name="r"><link name="foot">{shape.format("0 0 0", "0.4 0.4 0.02")}</link>'
+        f'<link name="case">{shape.format("0 0 0.2", "0.4 0.4 0.36")}</link>'
+        f'<link name="door">{shape.format("0.01 0.2 0.2", "0.02 0.4 0.36")}'
+        f'</link><joint name="spin" type="{kind}"><parent link="foot"/><child link="case"/><axis xyz="0 0 1"/>'
+        f'{limit.format(-3.0, 3.0)}<joint name="hinge" type="revolute"><origin xyz="0.2 -0.2 0" rpy="0 0 -1.57"/>'
+        f'<parent link="case"/><child link="door"/><axis xyz="0 0 1"/>{limit.format(0.0, 1.57)}</robot>'
+    )
+    geometry = ObjectGeometry(read_source(file))
+    assert joint_ends(geometry, geometry.model.joints["hinge"]) == (1.57, 0.0)

@@ -259,12 +259,27 @@ def test_an_mjcf_that_only_the_program_around_it_completes_is_read(tmp_path):
     assert source.notices == (
         "left out: <region>, which MuJoCo does not know",
         "left out: the second material of the name 'paint'",
+        "the masses of case, leaf count all shapes that touch: none is in inertiagrouprange 4 5",
     )
     coupling = '<equalty><joint joint1="hinge"/></equalty></mujoco>'
     for misspelt in (PART_OF_SCENE.replace("<joint ", "<jiont "), PART_OF_SCENE.replace("</mujoco>", coupling)):
         (tmp_path / "model.xml").write_text(misspelt)
         with pytest.raises(AssetError, match="MuJoCo cannot read it"):
             read_source(tmp_path / "model.xml")
+
+
+def test_a_body_of_an_mjcf_that_has_a_mass_keeps_it_where_another_one_has_none(tmp_path):
+    pytest.importorskip("mujoco")
+    tray = """<body name="tray" pos="0 0 0.5"><joint type="slide" axis="1 0 0" range="0 0.2"/>
+    <geom type="box" size="0.1 0.2 0.02" group="4" mass="3"/><geom type="box" size="0.1 0.2 0.02" mass="9"/></body>"""
+    stated = '<inertial pos="0 0 0" mass="5" diaginertia="1 1 1"/>'
+    lid = f"""<body name="lid" pos="0 0 0.3"><joint axis="0 1 0" range="0 1"/>{stated}
+    <geom type="box" size="0.1 0.2 0.02"/></body>"""
+    (tmp_path / "model.xml").write_text(PART_OF_SCENE.replace('<region name="inside"/>', tray + lid))
+    source = read_source(tmp_path / "model.xml")
+    masses = {name: source.model.links[name].inertial.mass_kg for name in ("leaf", "tray", "lid")}
+    assert masses == pytest.approx({"leaf": 0.7, "tray": 3.0, "lid": 5.0})
+    assert source.notices[-1].startswith("the masses of case, leaf count")
 
 
 def test_an_sdf_without_joints_names_the_model_that_it_includes_and_lacks(tmp_path):

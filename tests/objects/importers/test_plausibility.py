@@ -222,6 +222,12 @@ def test_a_button_that_stands_out_at_the_end_of_its_way_is_not_doubted(tmp_path)
     )
 
 
+def test_a_reversed_drawer_whose_knob_stands_out_further_than_it_slides_is_doubted(tmp_path):
+    drawer = boxes(("-0.1 0 0", "0.2 0.3 0.1"), ("0.03 0 0", "0.06 0.02 0.02"))
+    path = write(tmp_path, drawer, joint("prismatic", SLIDE, "-1 0 0", 0, 0.05), body=box("0 0 0.2", "0.4 0.4 0.4"))
+    assert [line.partition(" Mend: ")[2] for line in said(path)] == ["axis 1 0 0."]
+
+
 def test_a_door_in_a_frame_may_turn_to_either_side(tmp_path):
     frame = boxes(("0 0.23 0.4", "0.06 0.05 0.8"), ("0 -0.23 0.4", "0.06 0.05 0.8"))
     door = box("0 -0.2 0", "0.03 0.4 0.7")

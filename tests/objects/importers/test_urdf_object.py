@@ -11,7 +11,7 @@ from unlatch.objects.annotate.annotator import annotate_source
 from unlatch.objects.annotate.source import category_of, read_category, read_source, with_freed_joints
 from unlatch.objects.annotation import ANNOTATION_FILE, FramedVector
 from unlatch.objects.annotation_entries import FixedHandle, FreedJoint, Region, RegionKind, RegionOpening
-from unlatch.objects.config import ObjectCfg, ObjectSource
+from unlatch.objects.config import ObjectCfg, ObjectSource, RestsOn
 from unlatch.objects.friction import joint_problems
 from unlatch.objects.importers.urdf_object import describe_doubts
 from unlatch.objects.library import describe_object_set, load_object
@@ -286,9 +286,10 @@ RAIL = """<robot name="desk">
 """
 
 
-def test_a_rail_that_is_no_part_has_the_friction_that_an_episode_asks_for(cfg, urdf):
+@pytest.mark.parametrize("rests_on", list(RestsOn), ids=lambda side: side.value)
+def test_a_rail_that_is_no_part_has_the_friction_that_an_episode_asks_for(cfg, urdf, rests_on):
     urdf.write_text(RAIL)
-    asset = load(cfg)
+    asset = load_object(replace(cfg, rests_on=rests_on), rng=np.random.default_rng(0))
     assert [part.joint for part in asset.articulation.parts.values()] == ["drawer_slide"]
     assert list(joint_problems(asset)) == []
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -189,6 +190,15 @@ def test_bread_in_a_toaster_has_a_crust_and_a_crumb():
     assert any(shape.name.startswith("slice_") for shape in made.model.links["body"].visuals)
     assert not any(shape.name.startswith(("slice_", "crust_")) for shape in dressed.shapes["body"])
     assert {"cloth", "cardboard"} <= {piece.finish for piece in dressed.pieces["body"]}
+
+
+@pytest.mark.parametrize("name", ["slice_3", "crust_3"])
+def test_only_what_has_the_colour_of_bread_is_drawn_as_bread(name):
+    made = make("drawer", 0)
+    first, *others = made.model.links["body"].visuals
+    body = replace(made.model.links["body"], visuals=(replace(first, name=name), *others))
+    made = replace(made, model=replace(made.model, links={**made.model.links, "body": body}))
+    assert name in [shape.name for shape in dress(made, stream(0, "test")).shapes["body"]]
 
 
 @pytest.mark.integration

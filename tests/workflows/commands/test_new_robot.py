@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import trimesh
 
 from tests.robots.test_foreign_models import COUPLED, arm_mjcf
 from unlatch.configs.schema import hand_notices
@@ -319,6 +320,22 @@ def test_a_palm_whose_frame_is_far_beyond_the_fingers_does_not_turn_the_hand_aro
     text = text.replace('<parent link="hand"/>', '<parent link="palm"/>').replace("</robot>", palm + "</robot>")
     assert measure(write_arm(text)) == expected
     assert expected[0].ee_link == "hand"
+
+
+@pytest.mark.parametrize("divisions", [0, 4])
+def test_a_finely_meshed_fingertip_does_not_hide_that_a_palm_has_its_frame_beyond_the_fingers(divisions, write_arm):
+    mesh, text = trimesh.creation.box((0.07, 0.012, 0.03)), arm_urdf()
+    for _ in range(divisions):
+        mesh = mesh.subdivide(np.flatnonzero(mesh.triangles_center[:, 0] > 0.0349))
+    for y in ("0.006", "-0.006"):
+        text = text.replace(f'"0.05 {y} 0"', f'"-0.068 {y} 0"')
+    palm = _link("palm") + _joint("palm_joint", "hand", "palm", "0.118 0 0", "1 0 0", kind="fixed")
+    text = text.replace('<parent link="hand"/>', '<parent link="palm"/>').replace("</robot>", palm + "</robot>")
+    assert text.count('<box size="0.07 0.012 0.03"/>') == 4
+    file = write_arm(text.replace('<box size="0.07 0.012 0.03"/>', '<mesh filename="finger.stl"/>'))
+    mesh.export(file.with_name("finger.stl"))
+    (chain,) = find_arm_chains(read_urdf(file), file)
+    assert chain.ee_link == "hand"
 
 
 @pytest.mark.parametrize(("along_x", "approach", "axis"), [(True, "+x", 0), (False, "+z", 2)])
