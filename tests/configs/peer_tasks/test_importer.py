@@ -764,6 +764,40 @@ def test_what_fits_into_no_drawer_is_said_so_and_a_deep_top_is_used_near_its_fro
     assert PutInto(chest, inside).near_front() == {}
 
 
+@pytest.mark.parametrize(
+    ("stated", "skills", "ranges", "said"),
+    [
+        (
+            [0.15, 0.2],
+            ("pick", "place", "close"),
+            [[0.15, 0.2]],
+            "read as the start of drawer, [0.15, 0.2] from closed",
+        ),
+        ([0.05, 0.1], ("pick", "place"), [[0.05, 0.1]], "read as the start of drawer, [0.05, 0.1] from closed"),
+        (None, ("pick", "place"), [], None),
+        (
+            None,
+            ("pick", "place", "close"),
+            [[0.188, 0.21]],
+            "the start of drawer, [0.188, 0.21] from closed, so that a hand can reach in",
+        ),
+    ],
+)
+def test_a_drawer_that_nothing_fits_into_starts_as_the_file_states(stated, skills, ranges, said, tmp_path, monkeypatch):
+    monkeypatch.setattr(PutInto, "height_m", Shallow.height_m)
+    things = {"pick": ["milk"], "place": ["milk", "desk"], "close": ["desk"]}
+    desk = {"name": "desk", "category": "nightstand"} | ({} if stated is None else {"joint_position_range": stated})
+    chain = [{"franka": [{"left": [{"name": name, "objects": things[name]} for name in skills]}]}]
+    entry = {"objects": [desk, {"name": "milk", "category": "milk_carton"}], "skills": chain}
+    item = only(written({"tasks": [{"robots": [{"name": "franka"}], **entry}]}, tmp_path))
+    assert any(text.endswith("it is put on top") for text in texts(item))
+    made = yaml.safe_load(item.text)
+    assert [each["range"] for each in made["task"].get("openness", [])] == ranges
+    about = [text for text in texts(item) if "the start of drawer" in text]
+    assert about == ([] if said is None else [said])
+    assert ("instances" in item.text) == (stated is None and bool(ranges))
+
+
 def test_a_goal_that_no_part_reaches_is_said(chained):
     item, _ = chained({"oven": "microwave"}, ("open", ["oven"], {"planner_setting": {"success_threshold": 9.0}}))
     assert any("never reached: from its start, door of oven opens by" in text for text in texts(item))
