@@ -97,6 +97,7 @@ def test_a_part_that_meets_something_while_its_lever_turns_is_not_said_to_move()
     )  # fmt: skip
     hit = clearance.check_follow(np.zeros((2, 7)), np.array([-0.8, -0.4]))
     assert hit.message == "while lever moves, at joint position 0.300 hand meets wall"
+    assert (hit.evidence["what"], hit.evidence["reached_s"]) == ("lever", pytest.approx(0.3))
 
 
 def test_a_plan_tells_the_positions_of_the_part():
