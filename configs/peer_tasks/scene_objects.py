@@ -259,7 +259,11 @@ class PeerObject:
 
     def span(self, part: str) -> float:
         """Returns the smallest range of a part [rad or m]."""
-        return min(asset.articulation.part(part).openness.span for asset in self.assets)
+        return min(self.spans(part))
+
+    def spans(self, part: str) -> list[float]:
+        """Returns the range of a part of each of its instances that were looked at [rad or m]."""
+        return [asset.articulation.part(part).openness.span for asset in self.assets]
 
     @property
     def half_width_m(self) -> float:

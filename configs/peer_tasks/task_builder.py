@@ -230,9 +230,15 @@ class TaskBuilder:
             is_closed = skill == "close" and mode in ("", "zero")
             kind = "moved_fraction" if mode == "fraction" else "within_closed" if is_closed else "moved"
             goal = {"object": item.name, "part": part, "kind": kind, "value": abs(value)}
-            left = item.span(part) - self.starts.get((item.name, part), [0.0])[0]
-            if skill == "open" and kind == "moved" and abs(value) > left:
-                said = f"never reached: from its start, {part} of {item.name} opens by {left:.3g} more at most"
+            start, unit = (
+                self.starts.get((item.name, part), [0.0])[0],
+                item.asset.model.joints[item.part(part).joint].unit,
+            )
+            left = [span - start for span in item.spans(part)]
+            if skill == "open" and kind == "moved" and abs(value) > min(left):
+                said = "never reached" if abs(value) > max(left) else "not reached by all instances"
+                far = " to ".join(dict.fromkeys(f"{each:.3g}" for each in (min(left), max(left))))
+                said = f"{said}: from its start, {part} of {item.name} opens by {far} {unit} more at most"
                 self.ledger.note(f"{path}.planner_setting.success_threshold", said)
         self.goals.pop((item.name, part), None)
         self.goals[item.name, part] = goal
