@@ -313,7 +313,8 @@ def add_cameras(
         found, place = nearest_camera(texts), join_path(where, index)
         lens = _read_lens(camera, roots)
         if not lens and read_text(camera.get("camera_file")):
-            said = "no file there has its lens: camera_params, resolution_width, resolution_height; ours is taken"
+            said = "it is not found or lacks camera_params, resolution_width or resolution_height"
+            said = f"{said}; the lens of our camera is used"
             task.ledger.leave(join_path(place, "camera_file"), camera["camera_file"], said)
         mount = _read_mount(camera, found, task.robot, T_world_robot)
         if not lens and mount is None:

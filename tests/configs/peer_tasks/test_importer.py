@@ -16,7 +16,13 @@ from unlatch.configs.composition import Request, compose_config, to_plain
 from unlatch.configs.dataclass_reader import check_chain_form, read_dataclass
 from unlatch.configs.peer_tasks.importer import import_tasks
 from unlatch.configs.peer_tasks.peer_values import ImportCfg, Ledger, Settings, read_chain
-from unlatch.configs.peer_tasks.scene_objects import PeerObject, nearest_category, nearest_container, nearest_item
+from unlatch.configs.peer_tasks.scene_objects import (
+    PeerObject,
+    nearest_category,
+    nearest_container,
+    nearest_item,
+    nearest_robot,
+)
 from unlatch.configs.peer_tasks.task_builder import PutInto, fit_item
 from unlatch.configs.schema import EpisodeCfg, check_episode, find_info_files, folders_of_info
 from unlatch.objects.annotate.peer_info import make_info, with_info_file
@@ -686,6 +692,13 @@ def test_a_camera_keeps_its_pose_and_its_lens(tmp_path):
     assert np.linalg.norm(front.mount.position_m) == pytest.approx(
         np.linalg.norm(np.array([0.5, 0.0, 1.2]) - middle), abs=1e-3
     )
+
+
+def test_what_stands_in_for_a_missing_lens_and_for_a_similar_robot_is_said():
+    missing = "it is not found or lacks camera_params, resolution_width or resolution_height"
+    assert f"{missing}; the lens of our camera is used" in texts(imported(ONE_ARM))
+    why = nearest_robot(["split_aloha.yaml"], {"left"}).why
+    assert why.startswith("two arms of 6 axes; robot=aloha of the extra robots is a similar robot;")
 
 
 def test_the_spread_of_the_home_is_kept(tmp_path):
