@@ -413,7 +413,11 @@ MOST_HALF_M = 0.1
 _SMALL_ITEMS = ("apple", "parcel")
 """Categories that may fit where things of another one do not."""
 _TOP_M, _TOP_HALF_M = 0.1, 0.06
-"""How far behind the front edge of a deep top things are put, and to either side of that [m]."""
+"""How far behind the front edge of a deep top things are put, and to either side of that [m].
+
+A Panda put a can 0.10, 0.16 and 0.22 m behind the edge of a cabinet of 0.49 m in 6 of 6 episodes each; at 0.30 m, none of
+5 layouts of one in 6 had an arm configuration (`drawer_cabinet` 0, seed 1).
+"""
 _OPEN_SHARES, _LID_SHARES = (0.85, 0.95), (0.75, 0.85)
 """How far a door or drawer, and a lid, is open at the start if things are put behind it, as shares of its range."""
 _LEAST_OPEN_SHARE = 0.7
@@ -542,13 +546,12 @@ def fit_item(item: PeerObject, place: PutInto, *, is_closed: bool) -> str | None
         return float(np.linalg.norm(asset.size_m[:2])) <= limits_m[0] and float(asset.size_m[2]) <= limits_m[1]
 
     larger = item.category
-    for category in (larger, *_SMALL_ITEMS):
-        if category != item.category:
-            item.replace_category(category)
+    if item.keep_instances(fits, least=_SIZED_INSTANCES):
+        return f"only those {larger}s are taken that fit into {place.scene.name}" if item.instances else ""
+    for category in _SMALL_ITEMS:
+        item.replace_category(category)
         if item.keep_instances(fits, least=_SIZED_INSTANCES):
-            if category != larger:
-                return f"no {larger} fits into {place.scene.name}; {category} is taken"
-            return f"only those {larger}s are taken that fit into {place.scene.name}" if item.instances else ""
+            return f"no {larger} fits into {place.scene.name}; {category} is taken"
     item.replace_category(larger)
     return None
 
