@@ -225,7 +225,7 @@ def free_telescopes(robot: ET.Element, urdf: Path) -> list[str]:
     """Lets the stages of a telescope slide by themselves, in place; returns a line that names them.
 
     Stages that slide along the line of a stage before them and mimic it are joints of the arm: together, they take the
-    hand to the same places.
+    hand to the same places. A joint that does not follow them hangs below them; below the stages of a finger is none.
 
     Args:
         robot: Root element of the URDF.
@@ -235,13 +235,15 @@ def free_telescopes(robot: ET.Element, urdf: Path) -> list[str]:
         AssetError: The file cannot be read.
     """
     model = read_urdf(urdf, meshes_anywhere=True)
-    freed = []
-    for name, (of, factor, _) in find_mimics(robot).items():
+    freed, mimics = [], find_mimics(robot)
+    for name, (of, factor, _) in mimics.items():
         first, joint = model.joints.get(of), model.joints.get(name)
         if first is None or joint is None or {first.kind, joint.kind} != {"prismatic"} or factor <= 0.0:
             continue
         along = float(_root_axis(model, first) @ _root_axis(model, joint))
-        if along > _SAME_LINE and model.is_below(joint.child, first.child):
+        others = [each for each in model.joints.values() if each.moves and mimics.get(each.name, (each.name,))[0] != of]
+        carries = any(model.is_below(each.parent, joint.child) for each in others)
+        if carries and along > _SAME_LINE and model.is_below(joint.child, first.child):
             freed.append(name)
     for element in robot.findall("joint"):
         mimic = element.find("mimic")

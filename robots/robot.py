@@ -147,7 +147,7 @@ class Arm(Module):
         return self._servo.targets
 
     def path_error(self) -> float:
-        """Returns the largest distance of a joint, as its encoder reads it, from its target in this step [rad]."""
+        """Returns the largest distance of a joint, as its encoder reads it, from its target in this step [rad or m]."""
         q = self.q_read
         return float(np.abs(q - self._servo.state.arrived[: len(q)]).max())
 

@@ -164,9 +164,9 @@ class CollidingPath:
 
 
 def _progress(scene: PlanningScene, start: float, reached: float, target: float) -> dict[str, Any]:
-    """Returns how far the part can be led, as evidence [rad or m]."""
+    """Returns how far the part, or what frees it, can be led, as evidence [rad or m]."""
     way = scene.at(start).joint.progress(reached, target)
-    return {"s0": way.start, "reached_s": way.reached, "target_s": way.target, "unit": way.unit}
+    return {"what": way.what, "s0": way.start, "reached_s": way.reached, "target_s": way.target, "unit": way.unit}
 
 
 def _describe_progress(scene: PlanningScene, s: float, target: float) -> str:

@@ -54,9 +54,10 @@ class PathGeometry(JointGeometry):
     def progress(self, reached: float, target: float) -> PathProgress:
         """See `JointGeometry.progress`: of the part, or of what is led before it and does not get there."""
         before, now, end = (self.path.at(s) for s in (self.position, reached, target))
-        name = [*self.path.names][-1]
-        if now[name] == before[name]:  # the part has not moved yet: what frees it does
-            name = next((each for each in self.path.names if now[each] != before[each]), name)
+        *first, part = self.path.names
+        name = part
+        if first and now[part] == self.path.positions[part][0]:  # what frees the part still moves, or is stuck
+            name = next((each for each in first if now[each] != before[each]), first[0])
             end = max((self.path.at(s) for s in self.path.way), key=lambda each: abs(each[name] - before[name]))
         what, unit = self.path.names[name]
         return PathProgress(what, before[name], now[name], end[name], unit)

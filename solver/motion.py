@@ -207,7 +207,11 @@ class Clearance:
         def check(at: float, q_here: Array) -> StageFailure | None:
             s_here = float(np.interp(at, np.arange(count), s))
             hit = self._check("follow", "", q_here, s_here, self.held_gripper_m)
-            return None if hit is None else replace(hit, message=f"{self._describe_moving(s_here, s)}{hit.message}")
+            if hit is None:
+                return None
+            what, place = self._find_moving(s_here, s)
+            message = f"while {what} moves, at joint position {place:.3f}{hit.message}"
+            return replace(hit, message=message, evidence={**hit.evidence, "what": what, "reached_s": place})
 
         with self._contact_allowed(), self._carried(Carrying.taken, q[0]):
             return _first_failure(check(at, q_here) for at, q_here in [*waypoints, *_list_inner_poses(q)])
@@ -244,12 +248,12 @@ class Clearance:
     def _contact_allowed(self) -> Any:
         return nullcontext() if self.checker is None else self.checker.allow(self.contact_links)
 
-    def _describe_moving(self, s_here: float, s: Array) -> str:
-        """Returns what moves at a joint position of a way (W,), and its position there [rad or m]."""
-        what, place = "the part", s_here
-        if self.joint is not None:
-            what, _, place, *_ = self.joint.progress(s_here, float(s[-1]))
-        return f"while {what} moves, at joint position {place:.3f}"
+    def _find_moving(self, s_here: float, s: Array) -> tuple[str, float]:
+        """Returns what moves at a place of a way (W,), and its joint position there [rad or m]."""
+        if self.joint is None:
+            return "the part", s_here
+        way = self.joint.progress(s_here, float(s[-1]))
+        return way.what, way.reached
 
     def _check(self, stage: str, where: str, q: Array, s: float, gripper: float) -> StageFailure | None:
         if self.checker is None:
@@ -269,7 +273,7 @@ def carried_by_hand(request: PlanRequest, checker: CollisionChecker | None) -> A
 
 
 def collision_evidence(hit: Collision, *, s: float) -> dict[str, Any]:
-    """Returns a collision as plain values, with the joint position of the part [rad or m]."""
+    """Returns a collision as plain values, with the place on the way of the part [rad or m]."""
     return {
         "pair": [hit.link_a, hit.link_b],
         "distance_m": float(hit.distance_m),

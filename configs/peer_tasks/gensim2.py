@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -71,6 +71,8 @@ class CarriedObjects:
     """What is carried, by its name in the file."""
     places: dict[str, PutInto | None] = field(default_factory=dict)
     """What things are put into or stand in at the start, by name in the file; None: it has no region."""
+    undo: dict[tuple[str, str], Callable[[], None]] = field(default_factory=dict)
+    """Gives a part that was opened for a hand the start that the file states, by object and part."""
 
     def __post_init__(self) -> None:
         self.layout = CarryLayout(side=1.0, has_container=False)
@@ -168,28 +170,48 @@ class CarriedObjects:
         return place
 
     def _open_at_start(self, name: str, place: PutInto, where: str) -> None:
-        key = (place.scene.name, str(place.part))
+        key, ledger, scene = (place.scene.name, str(place.part)), self.task.ledger, place.scene
         values = self.entries.get(name, (None, {}))[1]
         stated = read_numbers(values.get("joint_position_range"), 2)
-        start = self.task.starts.get(key)
-        if start is None and stated is not None:
-            span = place.scene.span(key[1])
+        where_stated = join_path(where, "joint_position_range")
+        if key not in self.task.starts and stated is not None:
+            span = scene.span(key[1])
             low, high = sorted(round(min(abs(bound), span), 4) for bound in stated)
-            start = [low, high]
-        least, most = place.open_range()
-        why = f"the start of {key[1]}, {start} from closed"
-        if start is None or start[0] < least:
-            start = [least, most]
-            why = f"the start of {key[1]}, {start} from closed, so that a hand can reach in"
-        place.keep_open_wide(start)
-        if key not in self.task.starts or self.task.starts[key] != start:
-            self.task.starts[key] = start
-            if stated is None:
-                self.ledger.note(where, why)
+            self.task.starts[key] = [low, high]
+            said = f"read as the start of {key[1]}, {[low, high]} from closed"
+            ledger.read(where_stated, values["joint_position_range"], said)
+        start = self.task.starts.get(key)
+        lines = [line for line in ledger.lines if line.path in (where, where_stated)]
+        assets, instances = scene.assets, scene.instances
+
+        def as_stated() -> None:
+            if start is not None:
+                self.task.starts[key] = start
+            elif self._first_moves(name, key[1]) == "close":
+                return  # what is shut stands open at first
             else:
-                place_of_range = join_path(where, "joint_position_range")
-                self.ledger.forget(place_of_range)
-                self.ledger.read(place_of_range, values["joint_position_range"], f"read as {why}")
+                del self.task.starts[key]
+            scene.assets, scene.instances = assets, instances
+            for path in (where, where_stated):
+                ledger.forget(path)
+            ledger.lines += lines
+
+        self.undo[key] = as_stated
+        least, most = place.open_range()
+        wide = start if start is not None and start[0] >= least else [least, most]
+        place.keep_open_wide(wide)
+        if wide != start:
+            self.task.starts[key] = wide
+            why = f"the start of {key[1]}, {wide} from closed, so that a hand can reach in"
+            if stated is None:
+                ledger.note(where, why)
+            else:
+                ledger.forget(where_stated)
+                ledger.read(where_stated, values["joint_position_range"], f"read as {why}")
+
+    def _first_moves(self, name: str, part: str) -> str | None:
+        """Returns the name of the first skill that moves a part of an object; None: no skill does."""
+        return next((s.name for s in self.chain if s.acts and s.object == name and self.parts[s.path] == part), None)
 
     def _fit(self, skill: PeerSkill, place: PutInto) -> None:
         """Keeps only instances of a carried thing that fit into its place."""
@@ -200,7 +222,7 @@ class CarriedObjects:
             regions = place.scene.asset.regions
             top = next((name for name, region in regions.items() if region.kind is RegionKind.surface), None)
             self.places[skill.target] = None if top is None else PutInto(place.scene, top)
-            self.task.starts.pop((place.scene.name, str(place.part)), None)
+            self.undo.pop((place.scene.name, str(place.part)), lambda: None)()
             where = "beside it" if top is None else "on top"
             said = f"nothing that a hand can carry fits into {place.scene.name}.{place.region}: it is put {where}"
         if said:

@@ -56,7 +56,7 @@ _ROBOTS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("lift2", "lift-2"), "two arms of 6 axes on a lift, which is robot=lift2 of the extra robots", ""),
     (
         ("split_aloha", "splitaloha", "aloha"),
-        "two arms of 6 axes, of which robot=aloha of the extra robots is another",
+        "two arms of 6 axes; robot=aloha of the extra robots is a similar robot",
         "",
     ),
     (("genie", "g1-120", "g1_120"), "two arms of 7 axes", ""),
@@ -259,7 +259,11 @@ class PeerObject:
 
     def span(self, part: str) -> float:
         """Returns the smallest range of a part [rad or m]."""
-        return min(asset.articulation.part(part).openness.span for asset in self.assets)
+        return min(self.spans(part))
+
+    def spans(self, part: str) -> list[float]:
+        """Returns the range of a part of each of its instances that were looked at [rad or m]."""
+        return [asset.articulation.part(part).openness.span for asset in self.assets]
 
     @property
     def half_width_m(self) -> float:

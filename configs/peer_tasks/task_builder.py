@@ -230,9 +230,15 @@ class TaskBuilder:
             is_closed = skill == "close" and mode in ("", "zero")
             kind = "moved_fraction" if mode == "fraction" else "within_closed" if is_closed else "moved"
             goal = {"object": item.name, "part": part, "kind": kind, "value": abs(value)}
-            left = item.span(part) - self.starts.get((item.name, part), [0.0])[0]
-            if skill == "open" and kind == "moved" and abs(value) > left:
-                said = f"never reached: from its start, {part} of {item.name} opens by {left:.3g} more at most"
+            start, unit = (
+                self.starts.get((item.name, part), [0.0])[0],
+                item.asset.model.joints[item.part(part).joint].unit,
+            )
+            left = [span - start for span in item.spans(part)]
+            if skill == "open" and kind == "moved" and abs(value) > min(left):
+                said = "never reached" if abs(value) > max(left) else "not reached by all instances"
+                far = " to ".join(dict.fromkeys(f"{each:.3g}" for each in (min(left), max(left))))
+                said = f"{said}: from its start, {part} of {item.name} opens by {far} {unit} more at most"
                 self.ledger.note(f"{path}.planner_setting.success_threshold", said)
         self.goals.pop((item.name, part), None)
         self.goals[item.name, part] = goal
@@ -307,7 +313,8 @@ def add_cameras(
         found, place = nearest_camera(texts), join_path(where, index)
         lens = _read_lens(camera, roots)
         if not lens and read_text(camera.get("camera_file")):
-            said = "no file there has its lens: camera_params, resolution_width, resolution_height; ours is taken"
+            said = "it is not found or lacks camera_params, resolution_width or resolution_height"
+            said = f"{said}; the lens of our camera is used"
             task.ledger.leave(join_path(place, "camera_file"), camera["camera_file"], said)
         mount = _read_mount(camera, found, task.robot, T_world_robot)
         if not lens and mount is None:
@@ -406,7 +413,11 @@ MOST_HALF_M = 0.1
 _SMALL_ITEMS = ("apple", "parcel")
 """Categories that may fit where things of another one do not."""
 _TOP_M, _TOP_HALF_M = 0.1, 0.06
-"""How far behind the front edge of a deep top things are put, and to either side of that [m]."""
+"""How far behind the front edge of a deep top things are put, and to either side of that [m].
+
+A Panda put a can 0.10, 0.16 and 0.22 m behind the edge of a cabinet of 0.49 m in 6 of 6 episodes each; at 0.30 m, none of
+5 layouts of one in 6 had an arm configuration (`drawer_cabinet` 0, seed 1).
+"""
 _OPEN_SHARES, _LID_SHARES = (0.85, 0.95), (0.75, 0.85)
 """How far a door or drawer, and a lid, is open at the start if things are put behind it, as shares of its range."""
 _LEAST_OPEN_SHARE = 0.7
@@ -535,13 +546,12 @@ def fit_item(item: PeerObject, place: PutInto, *, is_closed: bool) -> str | None
         return float(np.linalg.norm(asset.size_m[:2])) <= limits_m[0] and float(asset.size_m[2]) <= limits_m[1]
 
     larger = item.category
-    for category in (larger, *_SMALL_ITEMS):
-        if category != item.category:
-            item.replace_category(category)
+    if item.keep_instances(fits, least=_SIZED_INSTANCES):
+        return f"only those {larger}s are taken that fit into {place.scene.name}" if item.instances else ""
+    for category in _SMALL_ITEMS:
+        item.replace_category(category)
         if item.keep_instances(fits, least=_SIZED_INSTANCES):
-            if category != larger:
-                return f"no {larger} fits into {place.scene.name}; {category} is taken"
-            return f"only those {larger}s are taken that fit into {place.scene.name}" if item.instances else ""
+            return f"no {larger} fits into {place.scene.name}; {category} is taken"
     item.replace_category(larger)
     return None
 

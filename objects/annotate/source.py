@@ -36,7 +36,7 @@ from unlatch.simcore.urdf.reader import is_shared_folder, model_folder, read_urd
 FRAMES_FILE = "frames.json"
 """Beside the URDF of a USD: the frames of its prims in those of the links."""
 
-VERSION = 15
+VERSION = 16
 """Raise it with every change of the output: cached files are then made again."""
 
 MODEL_SUFFIXES = (*USD_SUFFIXES, *GLTF_SUFFIXES, *SDF_SUFFIXES, *MJCF_SUFFIXES)

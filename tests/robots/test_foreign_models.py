@@ -314,6 +314,19 @@ def test_stages_of_a_telescope_move_by_themselves_and_fingers_still_follow_each_
     assert chain.joints == ("mast", "first", "second", "j0", "j1", "j2")
 
 
+def test_tips_that_slide_on_fingers_still_follow_them(tmp_path):
+    tips = "".join(
+        f'<link name="{stage}_{side}">{SHAPE}</link><joint name="{stage}_{side}" type="prismatic">'
+        f'<parent link="{parent}_{side}"/><child link="{stage}_{side}"/><axis xyz="0 1 0"/>'
+        f'<limit lower="0" upper="1"/><mimic joint="finger_{side}" multiplier="0.5"/></joint>'
+        for side in "ab"
+        for stage, parent in (("middle", "of_finger"), ("tip", "middle"))
+    )
+    file = tmp_path / "a.urdf"
+    file.write_text(arm_on(tips, joints=6, base_shape=SHAPE), encoding="utf-8")
+    assert free_telescopes(parse_xml(file), file) == []
+
+
 def test_a_free_part_is_held_and_not_said_to_move_the_robot(tmp_path):
     file = tmp_path / "a.urdf"
     toy = f'<link name="toy">{SHAPE}</link><joint name="toy" type="floating"><parent link="of_j5"/><child link="toy"/>'

@@ -89,6 +89,7 @@ def wide(gantry):
 def test_a_door_ends_where_the_hand_may_lean_no_further(wide, door):
     found = failed_path(wide, door(), [0.5, 0.2, 0.2], 1.2, Slip(SlipMode.bar, limit_rad=0.6)).explain()
     assert found.evidence["reached_s"] == pytest.approx(0.6, abs=6e-3)
+    assert found.evidence["what"] == "the part"
     assert found.evidence["stopped_by_kinds"] == ["slip"]
     assert "stopped by the limit of slip, the hand leaning 0.6 rad (34.4 degrees) from straight in" in found.message
     assert "(0.0 to 34." in found.message

@@ -1,6 +1,7 @@
 """The way of a hand that leads several joints in one grasp: the motion of the held link, and where the part is."""
 
 from contextlib import nullcontext
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -60,11 +61,27 @@ def test_the_corners_of_the_way_are_among_its_places():
 
 
 @pytest.mark.parametrize(
-    ("reached", "told"), [(-0.4, ("lever", 0.0, 0.3, 0.6, "rad")), (0.35, ("door", 0.0, 0.35, 1.2, "rad"))]
+    ("reached", "told"),
+    [
+        (-0.8, ("lever", 0.0, 0.0, 0.6, "rad")),
+        (-0.4, ("lever", 0.0, 0.3, 0.6, "rad")),
+        (0.35, ("door", 0.0, 0.35, 1.2, "rad")),
+    ],
 )
 def test_a_message_names_the_joint_that_stops(reached, told):
     what, *places, unit = geometry().progress(reached, 1.2)
     assert (what, *np.round(places, 9), unit) == told
+
+
+def test_the_target_of_a_coupled_part_that_stops_at_once_is_not_its_limit():
+    leaves = {"door": (0.0, 1.6), "leaf": (0.0, -1.6)}
+    path = JointPath((0.0, 1.6), leaves, 0.2, {"door": ("door", "rad")})
+    assert replace(geometry(0.2), path=path).progress(0.2, 0.6) == ("door", 0.2, 0.2, pytest.approx(0.6), "rad")
+
+
+def test_a_part_that_stops_on_its_way_is_named_though_its_lever_is_there_too():
+    what, *places, _ = geometry(0.3).progress(0.3, 1.2)
+    assert (what, *np.round(places, 9)) == ("door", 0.3, 0.3, 1.2)
 
 
 def test_a_part_that_meets_something_while_its_lever_turns_is_not_said_to_move():
@@ -80,6 +97,7 @@ def test_a_part_that_meets_something_while_its_lever_turns_is_not_said_to_move()
     )  # fmt: skip
     hit = clearance.check_follow(np.zeros((2, 7)), np.array([-0.8, -0.4]))
     assert hit.message == "while lever moves, at joint position 0.300 hand meets wall"
+    assert (hit.evidence["what"], hit.evidence["reached_s"]) == ("lever", pytest.approx(0.3))
 
 
 def test_a_plan_tells_the_positions_of_the_part():

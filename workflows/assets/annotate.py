@@ -146,7 +146,7 @@ def annotate_target(
         found = annotate_source(source, cfg)
     except AssetError as exc:
         hints = [f"{text[0].upper()}{text[1:]}" for text in doubts]
-        if any(" Mend: " in text for text in doubts):
+        if any(doubt.has_mend for doubt in found_now):
             hints.append("fix=true writes the mended file.")
         if source.info and cfg.use_info:
             hints.append("Keypoints of info.json are used; info=false leaves them out.")

@@ -212,8 +212,11 @@ def _prepare_model(urdf: Path, cfg: NewRobotCfg, scratch: Path) -> _SourceModel:
         file.write_text(text, encoding="utf-8")
         read_urdf(file, meshes_anywhere=True)
     robot = parse_xml(file, root_tag="robot")
+    freed = free_telescopes(robot, file)
+    if freed:  # `hold_base` reads the file: freed stages belong to the arm
+        file = _write_model(robot, file, scratch, "telescopes")
     stated = ET.tostring(robot)
-    lines += [*free_telescopes(robot, file), *hold_base(robot, file), *mend_limits(robot)]
+    lines += [*freed, *hold_base(robot, file), *mend_limits(robot)]
     if ET.tostring(robot) != stated:
         file = _write_model(robot, file, scratch, "limits")
     stated = ET.tostring(robot)
@@ -271,7 +274,7 @@ def with_menagerie_robot(
     return [*others, f"robot={name}"], [*config_dirs, folder]
 
 
-_DERIVED_VERSION = 9
+_DERIVED_VERSION = 10
 """Raise it with every change of what is derived from a model."""
 
 

@@ -16,7 +16,13 @@ from unlatch.configs.composition import Request, compose_config, to_plain
 from unlatch.configs.dataclass_reader import check_chain_form, read_dataclass
 from unlatch.configs.peer_tasks.importer import import_tasks
 from unlatch.configs.peer_tasks.peer_values import ImportCfg, Ledger, Settings, read_chain
-from unlatch.configs.peer_tasks.scene_objects import PeerObject, nearest_category, nearest_container, nearest_item
+from unlatch.configs.peer_tasks.scene_objects import (
+    PeerObject,
+    nearest_category,
+    nearest_container,
+    nearest_item,
+    nearest_robot,
+)
 from unlatch.configs.peer_tasks.task_builder import PutInto, fit_item
 from unlatch.configs.schema import EpisodeCfg, check_episode, find_info_files, folders_of_info
 from unlatch.objects.annotate.peer_info import make_info, with_info_file
@@ -688,6 +694,13 @@ def test_a_camera_keeps_its_pose_and_its_lens(tmp_path):
     )
 
 
+def test_what_stands_in_for_a_missing_lens_and_for_a_similar_robot_is_said():
+    missing = "it is not found or lacks camera_params, resolution_width or resolution_height"
+    assert f"{missing}; the lens of our camera is used" in texts(imported(ONE_ARM))
+    why = nearest_robot(["split_aloha.yaml"], {"left"}).why
+    assert why.startswith("two arms of 6 axes; robot=aloha of the extra robots is a similar robot;")
+
+
 def test_the_spread_of_the_home_is_kept(tmp_path):
     tree = tree_of(ONE_ARM)
     tree["tasks"][0]["robots"][0]["left_joint_home_std"] = [0.1] * 7
@@ -764,6 +777,60 @@ def test_what_fits_into_no_drawer_is_said_so_and_a_deep_top_is_used_near_its_fro
     assert PutInto(chest, inside).near_front() == {}
 
 
-def test_a_goal_that_no_part_reaches_is_said(chained):
-    item, _ = chained({"oven": "microwave"}, ("open", ["oven"], {"planner_setting": {"success_threshold": 9.0}}))
-    assert any("never reached: from its start, door of oven opens by" in text for text in texts(item))
+@pytest.mark.parametrize(
+    ("stated", "skills", "ranges", "said"),
+    [
+        (
+            [0.15, 0.2],
+            ("pick", "place", "close"),
+            [[0.15, 0.2]],
+            "read as the start of drawer, [0.15, 0.2] from closed",
+        ),
+        ([0.05, 0.1], ("pick", "place"), [[0.05, 0.1]], "read as the start of drawer, [0.05, 0.1] from closed"),
+        (None, ("pick", "place"), [], None),
+        (
+            None,
+            ("pick", "place", "close"),
+            [[0.188, 0.21]],
+            "the start of drawer, [0.188, 0.21] from closed, so that a hand can reach in",
+        ),
+    ],
+)
+def test_a_drawer_that_nothing_fits_into_starts_as_the_file_states(stated, skills, ranges, said, tmp_path, monkeypatch):
+    monkeypatch.setattr(PutInto, "height_m", Shallow.height_m)
+    things = {"pick": ["milk"], "place": ["milk", "desk"], "close": ["desk"]}
+    desk = {"name": "desk", "category": "nightstand"} | ({} if stated is None else {"joint_position_range": stated})
+    chain = [{"franka": [{"left": [{"name": name, "objects": things[name]} for name in skills]}]}]
+    entry = {"objects": [desk, {"name": "milk", "category": "milk_carton"}], "skills": chain}
+    item = only(written({"tasks": [{"robots": [{"name": "franka"}], **entry}]}, tmp_path))
+    assert any(text.endswith("it is put on top") for text in texts(item))
+    made = yaml.safe_load(item.text)
+    assert [each["range"] for each in made["task"].get("openness", [])] == ranges
+    about = [text for text in texts(item) if "the start of drawer" in text]
+    assert about == ([] if said is None else [said])
+    assert ("instances" in item.text) == (stated is None and bool(ranges))
+
+
+@pytest.mark.parametrize(
+    ("threshold", "said"),
+    [
+        (9.0, r"never reached: from its start, door of oven opens by [\d.]+ to [\d.]+ rad more at most"),
+        (
+            1.7,
+            r"not reached by all instances: from its start, door of oven opens by 1\.6\d* to 1\.9\d* rad more at most",
+        ),
+    ],
+)
+def test_a_goal_that_no_part_or_not_every_one_reaches_is_said(threshold, said, tmp_path):
+    item = open_microwave(threshold, tmp_path)
+    assert [text for text in texts(item) if re.fullmatch(said, text)]
+
+
+def test_a_goal_that_every_part_reaches_is_not_mentioned(tmp_path):
+    assert not any("reached" in text for text in texts(open_microwave(1.0, tmp_path)))
+
+
+def open_microwave(threshold, folder):
+    skill = {"name": "open", "objects": ["oven"], "planner_setting": {"success_threshold": threshold}}
+    entry = {"objects": [{"name": "oven", "category": "microwave"}], "skills": [{"franka": [{"left": [skill]}]}]}
+    return only(written({"tasks": [{"robots": [{"name": "franka"}], **entry}]}, folder))

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import trimesh
 
-from tests.robots.test_foreign_models import COUPLED, arm_mjcf
+from tests.robots.test_foreign_models import COUPLED, arm_mjcf, joints_above_base
 from unlatch.configs.schema import hand_notices
 from unlatch.robots import robot_from_urdf as robot_from_urdf_module
 from unlatch.robots.catalog import load_robot
@@ -426,6 +426,18 @@ def test_an_arm_on_a_turned_mount_that_turns_freely_has_the_limits_of_its_first_
     robot.urdf = str(file)
     turn_deg = robot_from_urdf_module._yaw_deg(robot, REACH, model) + mount_deg
     assert math.remainder(turn_deg, 360.0 if leans == "forwards" else 180.0) == pytest.approx(0.0)
+
+
+def test_the_stages_of_a_telescope_without_shapes_before_it_are_joints_of_its_arm(tmp_path, write_arm):
+    slides = joints_above_base(turn="0 0 1", first="1 0 0", second="1 0 0").replace("prismatic", "revolute", 1)
+    place = slides.index("<limit", slides.index('<joint name="second"'))
+    slides = f'{slides[:place]}<mimic joint="first"/>{slides[place:]}'
+    source = new_robot_module._prepare_model(
+        write_arm(arm_urdf().replace("</robot>", f"{slides}</robot>")), NewRobotCfg(), tmp_path
+    )
+    assert "second: stages of a telescope, which move by themselves here" in source.lines
+    (chain,) = find_arm_chains(read_urdf(source.file), source.file)
+    assert chain.joints[:4] == ("turn", "first", "second", "joint_1")
 
 
 def test_a_lift_is_a_joint_of_the_only_arm_with_a_head_beside_it(write_arm):
