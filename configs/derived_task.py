@@ -625,9 +625,9 @@ def scaled_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCf
         return cfg
 
     def size_of(name: str, part: str | None) -> float:
-        """Returns `scale` for a part that slides, whose opening is in metres."""
+        """Returns `scale` for a whole object, and for a part that slides, whose opening is in metres."""
         parts = assets[name].articulation.parts
-        return scale if part in parts and parts[part].kind is PartKind.slider else 1.0
+        return scale if part is None or (part in parts and parts[part].kind is PartKind.slider) else 1.0
 
     def times(values: Sequence[float], factor: float) -> list[float]:
         return [factor * value for value in values]
@@ -649,5 +649,5 @@ def scaled_task(cfg: EpisodeCfg, assets: Mapping[str, ObjectAsset]) -> EpisodeCf
     return replace(cfg, task=replace(task, regions=regions, openness=openness, goal=goals))
 
 
-_IN_METRES = (GoalKind.moved, GoalKind.within_closed)
+_IN_METRES = (GoalKind.moved, GoalKind.within_closed, GoalKind.lifted)
 """Goals whose value is a displacement."""

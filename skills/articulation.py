@@ -429,6 +429,7 @@ class ArticulationSkill(Skill):
             closed_gripper=self.closed_gripper,
             part_pairs=self.part_pairs(),
             frame_s=context.frame_s,
+            retreat_m=context.scale * PlanRequest.retreat_m,
             gripper_open_m=self._approach_width_of(setting),
             gripper_contact_m=contact_m,
             part_speed=self.part_speed,

@@ -171,6 +171,11 @@ class SkillContext:
     """How much the planner tries."""
 
     @property
+    def scale(self) -> float:
+        """Size of the robot's tasks relative to those of a Panda: straight motions of its hand are multiplied by it."""
+        return self.robot.cfg.scale
+
+    @property
     def ground_z_m(self) -> float:
         """Height of what objects stand on, the table or the floor, world frame [m]."""
         ground = self.fixtures[0]

@@ -159,16 +159,17 @@ class Pick(CarryingSkill):
 
     def _lift(self) -> tuple[list[list[Any]], dict[str, Array]]:
         """Returns the motions that lift the object out of what surrounds it, and the axes that they need."""
-        lift_m = self.cfg.lift_m if isinstance(self.cfg, PickCfg) else 0.1
+        scale = self.context.scale
+        lift_m = max(LIFTED_M, scale * (self.cfg.lift_m if isinstance(self.cfg, PickCfg) else 0.1))
         around = self.surrounding_region()
         if around is None:
             return [["move-up", lift_m]], {}
         bottom = (self.T_world_object @ self.object.asset.articulation.keypoint("bottom_center").xyz)[2]
         if around.region.opening is RegionOpening.above:
             rim_m = float(around.T_world_region.p[2] + around.region.size[2] - bottom)
-            return [["move-up", max(lift_m, rim_m + _CLEAR_M)]], {}
+            return [["move-up", max(lift_m, rim_m + scale * _CLEAR_M)]], {}
         middle = around.T_world_region.inverse() @ (self.T_world_object @ self.object.asset.bounds_obj.mean(axis=0))
-        out_m = float(0.5 * around.region.size[0] - middle[0]) + self.radius_m + _CLEAR_M
+        out_m = float(0.5 * around.region.size[0] - middle[0]) + self.radius_m + scale * _CLEAR_M
         # how far the object is lifted in a space that opens to the front: less below a low ceiling [m]
         least_m, preferred_m = _SHELF_LIFT_M
         top = self.T_world_object @ self.object.asset.articulation.keypoint("top_center").xyz
@@ -201,7 +202,7 @@ class Pick(CarryingSkill):
                 ),
                 world_axis("tool_tail", "tool_head", _LEAN_RAD, T.R[:, 0].tolist()),
             ],
-            pre_actuation_motions=[["translate_z", -_APPROACH_M]],
+            pre_actuation_motions=[["translate_z", -context.scale * _APPROACH_M]],
             post_actuation_motions=lift,
         )
         if not own.derived and own.constraint_list:

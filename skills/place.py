@@ -318,14 +318,14 @@ class Place(CarryingSkill):
             axes={REGION_FRONT: T_world_floor.R[:, 0], "region_up": T_world_floor.R[:, 2]},
             T_world_link=T_world_floor,
         )
-        up_m = max(_DESCENT_M, floor.rim_m + _CLEAR_M - self._release_height_m(floor))
+        up_m = max(context.scale * _DESCENT_M, floor.rim_m + context.scale * _CLEAR_M - self._release_height_m(floor))
         approach: list[list[Any]] = [["move-up", up_m]]
         constraints: list[Term] = []
-        retreat_m = 0.1
+        retreat_m = context.scale * PlanRequest.retreat_m
         if not floor.opens_above:
             out_m = floor.way_out_m(spot, self.radius_m)
             approach = [["move-up", floor.lift_over_sill_m(self.height_m)], ["translate_out", out_m]]
-            retreat_m = out_m + 0.05
+            retreat_m = out_m + 0.5 * retreat_m
             bottom = self.object.asset.articulation.keypoint("bottom_center").xyz
             mark = self.T_ee_object @ (bottom + np.array([_TURN_MARK_M, 0.0, 0.0]))
             arm = replace(arm, tool_keypoints={**arm.tool_keypoints, _TURN_MARK: mark})

@@ -22,6 +22,7 @@ from unlatch.skills.skill import RELEASE_S, Skill
 from unlatch.solver.joint_transit import plan_step_back
 from unlatch.solver.kinematics import Kinematics
 from unlatch.solver.motion import Clearance
+from unlatch.solver.plan import PlanRequest
 from unlatch.solver.scene import ArmModel
 from unlatch.solver.timing import HINGE_SPEED_RAD_S, SLIDER_SPEED_M_S, time_path
 
@@ -181,8 +182,6 @@ class Nudge:
         return self._sign * self._effort if self._sign * float(speeds[0]) < self._speed else 0.0
 
 
-_DISTANCE_M = 0.10
-"""How far the hand steps back, as after a skill that succeeds."""
 _LAG_RAD = 0.02
 """An arm that is farther from its targets is first given targets where it is, so that it stops pressing."""
 _YIELD_SPEED_SCALE = 0.3
@@ -297,9 +296,8 @@ class StepBack(Skill):
         clearance = Clearance(
             self.context.checker, contact_links=links, s0=s, gripper_m=width_m, held_gripper_m=width_m
         )
-        return plan_step_back(
-            q, self.context.arm_model, clearance, s=s, distance_m=_DISTANCE_M, frame_s=self.context.frame_s
-        )
+        context, distance_m = self.context, self.context.scale * PlanRequest.retreat_m
+        return plan_step_back(q, context.arm_model, clearance, s=s, distance_m=distance_m, frame_s=context.frame_s)
 
     @property
     def _width_m(self) -> float:

@@ -49,6 +49,14 @@ def test_plan_takes_the_first_choice_that_has_a_plan_and_plan_next_goes_on_with_
     assert others or skill.refused is plans[1]
 
 
+@pytest.mark.parametrize(("scale", "lift_m"), [(1.0, 0.1), (0.5, 0.05), (0.1, LIFTED_M)])
+def test_a_small_arm_lifts_by_less_but_enough(patch, scale, lift_m):
+    patch(Pick, surrounding_region=lambda self: None)
+    skill = Pick.__new__(Pick)
+    skill.cfg, skill.context = PickCfg(name="pick", objects=["can"]), SimpleNamespace(scale=scale)
+    assert skill._lift() == ([["move-up", pytest.approx(lift_m)]], {})
+
+
 def lift_under(patch, shelf_m):
     """Returns the motions that lift a can from a board, with the next board so high above the first one [m]."""
     region = SimpleNamespace(opening=RegionOpening.front, size=np.array([0.36, 0.4, shelf_m]))
@@ -58,7 +66,7 @@ def lift_under(patch, shelf_m):
     bounds = np.array([[-0.03, -0.03, 0.0], [0.03, 0.03, HEIGHT_M]])
     patch(Pick, surrounding_region=lambda self: around, T_world_object=Pose.from_translation([0.65, 0.0, 0.3]))
     skill = Pick.__new__(Pick)
-    skill.cfg = PickCfg(name="pick", objects=["can"])
+    skill.cfg, skill.context = PickCfg(name="pick", objects=["can"]), SimpleNamespace(scale=1.0)
     skill.object = SimpleNamespace(asset=SimpleNamespace(bounds_obj=bounds, articulation=articulation))
     return skill._lift()[0]
 

@@ -5,8 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.integration.episodes import run
+from tests.skills.builders import panda
 from unlatch.configs.derived_task import scaled_setting, scaled_task, skill_strategies
 from unlatch.objects.library import load_object
+from unlatch.skills.commands import Phase
+from unlatch.tasks.task import GoalCfg, GoalKind
 from unlatch.workflows.runs.loading import load
 
 
@@ -24,6 +28,22 @@ def test_places_openings_and_goals_in_metres_have_the_size_of_the_robots_tasks()
     assert made.regions[0].yaw_deg == task.regions[0].yaw_deg
     assert made.openness[0].range == pytest.approx([0.5 * v for v in task.openness[0].range])
     assert made.goal[0].value == pytest.approx(0.5 * task.goal[0].value)
+
+
+def test_how_high_an_object_is_to_be_lifted_has_the_size_of_the_robots_tasks():
+    cfg, small = drawer_task(0.5)
+    cfg = replace(cfg, task=replace(cfg.task, goal=[GoalCfg("drawer", kind=GoalKind.lifted, value=0.06)]))
+    assert scaled_task(cfg, small).task.goal[0].value == pytest.approx(0.03)
+
+
+@pytest.mark.integration
+def test_the_hand_of_a_small_arm_steps_back_by_less():
+    record = run(load("close_drawer", "robot.scale=0.7"))
+    assert record.success
+    name = "franka_panda.left"
+    q = record.arrays[f"actions.{name}.joint_targets"][record.arrays["skills.phase"][1:] == Phase.retreat.value]
+    first, last = (panda().kinematics.pose(each).p for each in q[[0, -1]])
+    assert 0.05 < np.linalg.norm(last - first) < 0.0701
 
 
 def test_shares_and_angles_stay():
