@@ -8,7 +8,7 @@ from benchmarks.code_size import Loaded, run_episode
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
-MOST_MODULES, MOST_LINES = 154, 36_980
+MOST_MODULES, MOST_LINES = 154, 37_010
 """Of our own modules. The aims are 220 and 28,000; what has come down does not go up again, except for what makes
 episodes better: a part is led until it has arrived, and a record is computed at its end (500 lines); short arms
 take fine steps, and weak grips are named (150 lines); shapes of robots are kept in the cache (60 lines),
