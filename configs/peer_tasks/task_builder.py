@@ -415,8 +415,8 @@ _SMALL_ITEMS = ("apple", "parcel")
 _TOP_M, _TOP_HALF_M = 0.1, 0.06
 """How far behind the front edge of a deep top things are put, and to either side of that [m].
 
-A Panda put a can 0.10, 0.16 and 0.22 m behind the edge of a cabinet of 0.49 m in 6 of 6 episodes each; at 0.30 m, none
-of 5 layouts of one in 6 had an arm configuration (`drawer_cabinet` 0, seed 1).
+A Panda put a can 0.10, 0.16 and 0.22 m behind the edge of a cabinet of 0.49 m in 6 of 6 episodes each; at 0.30 m,
+one of 6 found no arm configuration in 5 layouts (`drawer_cabinet` 0, seed 1).
 """
 _OPEN_SHARES, _LID_SHARES = (0.85, 0.95), (0.75, 0.85)
 """How far a door or drawer, and a lid, is open at the start if things are put behind it, as shares of its range."""
