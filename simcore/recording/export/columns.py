@@ -424,7 +424,7 @@ def _object_columns(arrays: Mapping[str, Array], parts: Sequence[Part], read: Ca
         columns += _mechanism_columns(arrays, name, read)
     for place, (name, _, index) in enumerate(parts):
         joint = [read(f"objects.{name}.joint_{what}")[:, index] for what in ("positions", "velocities")]
-        columns.append(Column(prefix_names(f"{name}.part{place}", ("position", "velocity")), np.stack(joint, axis=1)))
+        columns.append(Column(prefix_names(f"{name}.part{place}", ("pos", "vel")), np.stack(joint, axis=1)))
     return columns
 
 

@@ -80,7 +80,7 @@ class TestContent:
         names = {key: feature["names"] for key, feature in features.items()}
         assert names["action"][0] == "panda_joint1.pos"
         assert names["action"][-1] == names["observation.state"][-1] == "gripper.pos"
-        assert names["observation.environment_state"][-2:] == [f"microwave.part0.{x}" for x in ("position", "velocity")]
+        assert names["observation.environment_state"][-2:] == [f"microwave.part0.{x}" for x in ("pos", "vel")]
         assert names["observation.keypoints"][:3] == [f"microwave.part0.head.{axis}" for axis in "xyz"]
         assert all(names[key] is None or [len(names[key])] == features[key]["shape"] for key in names)
 
