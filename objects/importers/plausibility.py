@@ -603,7 +603,9 @@ def _find_bare_links(geometry: ObjectGeometry) -> Iterator[Doubt]:
 def _find_unstated_axes(source: SourceObject) -> Iterator[Doubt]:
     """Finds joints that move along or about x only because the file states no axis."""
     for joint in [] if source.original is not None else parse_xml(source.folder / source.urdf).findall("joint"):
-        if joint.get("type") in ("revolute", "continuous", "prismatic") and joint.find("axis") is None:
+        axis = joint.find("axis")
+        is_stated = axis is not None and (axis.get("xyz") or "").strip() != ""
+        if joint.get("type") in ("revolute", "continuous", "prismatic") and not is_stated:
             yield Doubt(f"joint '{joint.get('name')}' states no <axis>, so it is x, 1 0 0. Add the axis.")
 
 

@@ -271,6 +271,7 @@ def test_a_slider_that_is_too_long_in_any_unit_gets_a_usual_range(tmp_path):
     ("change", "text"),
     [
         (('<axis xyz="0 0 -1"/>', ""), "joint 'j' states no <axis>, so it is x, 1 0 0"),
+        (('<axis xyz="0 0 -1"/>', '<axis xyz=""/>'), "joint 'j' states no <axis>, so it is x, 1 0 0"),
         (('<link name="b">', f'<link name="b">{inertial(9000)}'), "link 'b' weighs 9000 kg"),
         (('<collision><origin xyz="0.01 0.25 0.2"', '<collision><origin xyz="0 0.5 0.15"'), "beside its <visual>"),
     ],
