@@ -160,6 +160,8 @@ def _measure(words: Sequence[str], cfg: EpisodeCostCfg) -> tuple[list[Times], in
             with timer.measure():
                 record = runner.run(number)
                 again.write(record)
+            if "core" not in timer.seconds:
+                continue  # refused: nothing was executed
             seconds = Counter(core.times)
             timer.seconds["rest"] += timer.seconds.pop("core") - seconds.total()
             seconds.update(timer.seconds)
@@ -198,7 +200,10 @@ def main() -> int:
                 raise
             print(f"{name:<22} left out: {str(exc).splitlines()[0][:90]}", flush=True)
             continue
-        ratios.append(_print_row(name, times, successes))
+        if times:
+            ratios.append(_print_row(name, times, successes))
+        else:
+            print(f"{name:<22} left out: no episode was executed", flush=True)
     print(f"median ratio of {len(ratios)}: {statistics.median(ratios):.2f}")
     return 0
 
