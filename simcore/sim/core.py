@@ -291,14 +291,14 @@ class BodyState:
         """
         if not 0 <= link < self.struct.n_links:
             raise WorldError(f"Body {self.struct.id} has no link {link}, expected 0 to {self.struct.n_links - 1}.")
-        place, point, out = bound_library().core_place_point, np.array(point, dtype=float), np.zeros(7)
-        addresses = self.address, link, point.ctypes.data, out.ctypes.data
+        place, numbers = bound_library().core_place_point, np.array([*np.zeros(7), *point])
+        read_to = numbers.ctypes.data
+        read_from = numbers[7:].ctypes.data
 
         def read() -> Array:
-            place(*addresses)
-            return out.copy()
+            place(self.address, link, read_from, read_to)  # both arrays live as long as this function
+            return numbers[:7].copy()
 
-        read.kept = self, point  # type: ignore[attr-defined]  # the core reads them
         return read
 
     def set_acting(self, row: int, what: Acts, *, on: bool) -> None:
